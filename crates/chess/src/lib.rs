@@ -1,0 +1,43 @@
+//! The board of chess: squares, bitboards, positions, legal moves, FEN, UCI and SAN, for standard
+//! chess and Chess960.
+//!
+//! Everything here is a pure function of its arguments: no input or output, no clock, no
+//! randomness. Draws, clocks and conduct are not decided here; that is for `referee-laws`.
+//!
+//! ```
+//! use referee_chess::Position;
+//!
+//! let position = Position::startpos();
+//! assert_eq!(position.count_legal_moves(), 20);
+//! ```
+
+pub mod chess960;
+pub mod rays;
+pub mod sliders;
+
+mod bitboard;
+mod board;
+mod color;
+mod fen;
+mod generate;
+mod moves;
+mod play;
+mod position;
+mod role;
+mod setup;
+mod square;
+mod validate;
+mod zobrist;
+
+pub use bitboard::{Bitboard, Squares};
+pub use board::Board;
+pub use color::Color;
+pub use fen::Fen;
+pub use moves::{Move, MoveKind, MoveList};
+pub use play::NotLegalError;
+pub use position::{Position, PositionKey};
+pub use role::{Piece, Role};
+pub use setup::{CastlingMode, Setup};
+pub use sliders::Sliders;
+pub use square::{File, ParseSquareError, Rank, Square};
+pub use validate::{COUNTER_MAX, PositionError, PositionIssue, Tolerance};
