@@ -375,7 +375,8 @@ impl Validation<'_> {
         let leapers = board.role(Role::Pawn) | board.role(Role::Knight);
         let possible = match (pair.as_slice(), board.king(us)) {
             (&[a, b], Some(king)) => {
-                !(leapers.contains(a) && leapers.contains(b)) && !line(king, a).contains(b)
+                let slides = (checkers - leapers).any();
+                slides && !line(king, a).contains(b)
             }
             _ => false,
         };
