@@ -114,8 +114,7 @@ pub fn verify<'a>(
     entries: impl IntoIterator<Item = &'a StoredEntry>,
 ) -> Result<[u8; 32], ChainError> {
     let mut head = self::genesis(key, genesis);
-    let mut expected = 1;
-    for entry in entries {
+    for (expected, entry) in (1..).zip(entries) {
         if entry.sequence != expected {
             return Err(ChainError::Gap {
                 expected,
@@ -128,7 +127,6 @@ pub fn verify<'a>(
                 sequence: entry.sequence,
             });
         }
-        expected += 1;
     }
     Ok(head)
 }

@@ -240,7 +240,7 @@ pub enum OpenError {
         /// The newest version that this program knows.
         known: i64,
     },
-    /// The file is a database, but not one of ours.
+    /// The file is not a store: another program's database, or no database at all.
     Foreign {
         /// The file.
         path: PathBuf,
@@ -279,7 +279,7 @@ impl fmt::Display for OpenError {
             ),
             Self::Foreign { path } => write!(
                 f,
-                "{} is a database of another program; name another file",
+                "{} is not a store of this program; name another file",
                 path.display()
             ),
             Self::Setting {

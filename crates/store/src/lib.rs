@@ -18,9 +18,11 @@
 #![forbid(unsafe_code)]
 
 pub mod chain;
+mod check;
 mod error;
 pub mod limits;
 mod record;
+mod sqlite;
 mod store;
 
 pub use error::{AppendError, CreateError, Fault, InvalidField, OpenError, Problem, ReadError};
@@ -28,4 +30,5 @@ pub use record::{
     Answer, AnswerBody, Append, Appended, Created, GameKey, GamePage, GameRow, ListCursor,
     ListFilter, NewGame, StoredEntry, TailEntry, TailPage, Write,
 };
+pub use sqlite::SqliteStore;
 pub use store::{BoxFuture, Store};

@@ -79,4 +79,4 @@ pub const QUEUE_READS: usize = 4_096;
 pub const CACHED_HEADS: usize = 65_536;
 
 /// The writer checkpoints when the write-ahead log has grown to this many pages of 4 KiB.
-pub const CHECKPOINT_PAGES: u32 = 8_192;
+pub const CHECKPOINT_PAGES: i64 = 8_192;

@@ -1,0 +1,103 @@
+//! Checks what callers give against the limits, for every engine.
+
+use crate::error::{InvalidField, Problem};
+use crate::limits;
+use crate::record::{Append, GameKey, ListFilter, NewGame, Write};
+
+/// What a write costs in a queue beside its payload: rounded up from its fixed parts.
+const FIXED_BYTES: usize = 512;
+
+/// Checks a game to create.
+pub(crate) fn new_game(game: &NewGame) -> Result<(), InvalidField> {
+    key(&game.key)?;
+    required("request_id", &game.request_id, limits::REQUEST_ID_BYTES)?;
+    at_most("genesis", game.genesis.len(), limits::GENESIS_BYTES)?;
+    count("labels", game.labels.len(), limits::LABELS)?;
+    labels(&game.labels)?;
+    if game.labels.is_sorted_by(|(one, _), (other, _)| one < other) {
+        Ok(())
+    } else {
+        Err(InvalidField {
+            field: "labels",
+            problem: Problem::NotSorted,
+        })
+    }
+}
+
+/// Checks a write to a game.
+pub(crate) fn append(append: &Append) -> Result<(), InvalidField> {
+    key(&append.key)?;
+    required("request_id", &append.request_id, limits::REQUEST_ID_BYTES)?;
+    match &append.write {
+        Write::Entry { bytes, .. } => at_most("entry", bytes.len(), limits::ENTRY_BYTES),
+        Write::Refusal { answer } => at_most("refusal", answer.len(), limits::REFUSAL_BYTES),
+    }
+}
+
+/// Checks the filter of a list.
+pub(crate) fn list_filter(filter: &ListFilter) -> Result<(), InvalidField> {
+    count("filter.states", filter.states.len(), limits::FILTER_STATES)?;
+    count("filter.labels", filter.labels.len(), limits::FILTER_LABELS)
+}
+
+/// The bytes that a creation occupies while it waits.
+pub(crate) fn new_game_bytes(game: &NewGame) -> usize {
+    let labels: usize = game
+        .labels
+        .iter()
+        .map(|(key, value)| key.len() + value.len())
+        .sum();
+    FIXED_BYTES + game.genesis.len() + labels
+}
+
+/// The bytes that a write occupies while it waits.
+pub(crate) fn append_bytes(append: &Append) -> usize {
+    FIXED_BYTES
+        + match &append.write {
+            Write::Entry { bytes, .. } => bytes.len(),
+            Write::Refusal { answer } => answer.len(),
+        }
+}
+
+fn key(key: &GameKey) -> Result<(), InvalidField> {
+    required("platform", &key.platform, limits::PLATFORM_BYTES)?;
+    required("game", &key.game, limits::GAME_BYTES)
+}
+
+fn labels(labels: &[(String, String)]) -> Result<(), InvalidField> {
+    for (key, value) in labels {
+        required("labels.key", key, limits::LABEL_KEY_BYTES)?;
+        at_most("labels.value", value.len(), limits::LABEL_VALUE_BYTES)?;
+    }
+    Ok(())
+}
+
+fn required(field: &'static str, value: &str, limit: usize) -> Result<(), InvalidField> {
+    if value.is_empty() {
+        return Err(InvalidField {
+            field,
+            problem: Problem::Empty,
+        });
+    }
+    at_most(field, value.len(), limit)
+}
+
+fn at_most(field: &'static str, actual: usize, limit: usize) -> Result<(), InvalidField> {
+    if actual <= limit {
+        return Ok(());
+    }
+    Err(InvalidField {
+        field,
+        problem: Problem::TooLong { limit, actual },
+    })
+}
+
+fn count(field: &'static str, actual: usize, limit: usize) -> Result<(), InvalidField> {
+    if actual <= limit {
+        return Ok(());
+    }
+    Err(InvalidField {
+        field,
+        problem: Problem::TooMany { limit, actual },
+    })
+}

@@ -1,0 +1,168 @@
+//! Opening the database file: one process, one writer, and the settings of durability.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::schema::{self, SchemaError};
+use crate::error::OpenError;
+
+/// How long a connection waits for a lock of another. Within our process only recovery and
+/// checkpoints hold such locks, and for moments.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The statements that a connection keeps compiled; more than there are.
+const CACHED_STATEMENTS: usize = 64;
+
+/// The pages that the writer keeps in memory, as SQLite counts them: negative for KiB.
+const WRITER_CACHE: i64 = -65_536;
+
+/// The pages that each reader keeps in memory.
+const READER_CACHE: i64 = -8_192;
+
+/// The absolute path of the database file, the same for every way to name it.
+///
+/// The lock lies beside the file, so that two names for one file must lead to one lock.
+pub(super) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
+    let io = |error: std::io::Error| OpenError::Io {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    match path.canonicalize() {
+        Ok(resolved) => Ok(resolved),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let name = path.file_name().ok_or_else(|| io(error))?;
+            let folder = match path.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => folder,
+                _ => Path::new("."),
+            };
+            Ok(folder.canonicalize().map_err(io)?.join(name))
+        }
+        Err(error) => Err(io(error)),
+    }
+}
+
+/// Takes the lock of a database file for as long as the returned file lives.
+///
+/// It is a lock of the operating system on a file beside the database: a process that dies, by
+/// whatever cause, holds it no longer.
+pub(super) fn lock(path: &Path) -> Result<File, OpenError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let io = |error: std::io::Error| OpenError::Io {
+        path: PathBuf::from(&name),
+        reason: error.to_string(),
+    };
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&name)
+        .map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked {
+            path: path.to_owned(),
+        }),
+        Err(TryLockError::Error(error)) => Err(io(error)),
+    }
+}
+
+/// Opens the connection of the writer, creates or migrates the schema, and checks that the
+/// settings on which durability rests took effect.
+pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
+    let engine = |error: rusqlite::Error| engine_error(path, &error);
+    // Without the flag for URIs: a path is a path, whatever it begins with.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(engine)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(engine)?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+
+    // Before anything is written: the file may not be ours.
+    schema::inspect(&connection).map_err(|error| schema_error(path, error))?;
+
+    set(path, &connection, "journal_mode", "wal", "wal")?;
+    set(path, &connection, "synchronous", "full", "2")?;
+    set(path, &connection, "foreign_keys", "on", "1")?;
+    // The writer checkpoints by itself, after it has answered; see `Writer::checkpoint`.
+    set(path, &connection, "wal_autocheckpoint", "0", "0")?;
+    connection
+        .pragma_update(None, "cache_size", WRITER_CACHE)
+        .map_err(engine)?;
+
+    schema::migrate(&mut connection).map_err(|error| schema_error(path, error))?;
+    Ok(connection)
+}
+
+/// Opens one more connection, for reading only.
+pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    connection.pragma_update(None, "cache_size", READER_CACHE)?;
+    Ok(connection)
+}
+
+/// Sets one pragma and reads it back: SQLite does not say when a setting is refused.
+fn set(
+    path: &Path,
+    connection: &Connection,
+    name: &'static str,
+    value: &str,
+    needed: &'static str,
+) -> Result<(), OpenError> {
+    use rusqlite::types::Value;
+
+    let engine = |error: rusqlite::Error| engine_error(path, &error);
+    connection
+        .pragma_update(None, name, value)
+        .map_err(engine)?;
+    let found = connection
+        .pragma_query_value(None, name, |row| row.get::<_, Value>(0))
+        .map_err(engine)?;
+    let found = match found {
+        Value::Text(text) => text,
+        Value::Integer(number) => number.to_string(),
+        other => format!("{other:?}"),
+    };
+    if found == needed {
+        Ok(())
+    } else {
+        Err(OpenError::Setting {
+            name,
+            needed,
+            found,
+        })
+    }
+}
+
+fn schema_error(path: &Path, error: SchemaError) -> OpenError {
+    match error {
+        SchemaError::Foreign => OpenError::Foreign {
+            path: path.to_owned(),
+        },
+        SchemaError::Newer { found, known } => OpenError::NewerSchema {
+            path: path.to_owned(),
+            found,
+            known,
+        },
+        SchemaError::Engine(error) => engine_error(path, &error),
+    }
+}
+
+fn engine_error(path: &Path, error: &rusqlite::Error) -> OpenError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => OpenError::Foreign {
+            path: path.to_owned(),
+        },
+        _ => OpenError::Io {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        },
+    }
+}
