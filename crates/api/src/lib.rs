@@ -12,8 +12,12 @@
 //! use referee_api::v1::Game;
 //!
 //! let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-//! let one = Game { labels: [label("round", "1"), label("board", "7")].into(), ..Game::default() };
-//! let other = Game { labels: [label("board", "7"), label("round", "1")].into(), ..Game::default() };
+//! let game = |labels: [(String, String); 2]| Game {
+//!     labels: labels.into(),
+//!     ..Game::default()
+//! };
+//! let one = game([label("round", "1"), label("board", "7")]);
+//! let other = game([label("board", "7"), label("round", "1")]);
 //! assert_eq!(one.encode_to_vec(), other.encode_to_vec());
 //! ```
 #![forbid(unsafe_code)]
