@@ -12,6 +12,7 @@
 //! ```
 
 pub mod chess960;
+pub mod mailbox;
 pub mod rays;
 pub mod sliders;
 
