@@ -1,0 +1,5 @@
+//! Every limit on texts from outside, in one place.
+
+/// The longest FEN that is read, in bytes, blanks around it included. The longest that means
+/// anything, with 32 pieces and counters of five digits, has 93.
+pub const FEN_LENGTH_MAX: usize = 128;
