@@ -3,3 +3,7 @@
 /// The longest FEN that is read, in bytes, blanks around it included. The longest that means
 /// anything, with 32 pieces and counters of five digits, has 93.
 pub const FEN_LENGTH_MAX: usize = 128;
+
+/// The longest text of a move that is read, in bytes, blanks around it included. `Qa1xb2+` has
+/// 7; there is room for comment signs and `e.p.`.
+pub const MOVE_LENGTH_MAX: usize = 16;

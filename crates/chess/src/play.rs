@@ -112,6 +112,7 @@ impl Position {
         self.turn = !us;
         self.hash ^= zobrist::black_to_move();
         self.find_checks_and_pins();
+        self.passed = passed;
         if let Some(square) = passed {
             self.set_en_passant(square);
         }

@@ -39,6 +39,9 @@ pub struct Position {
     pub(crate) turn: Color,
     /// The square that a pawn has passed over, where it can legally be taken there.
     pub(crate) en_passant: Option<Square>,
+    /// The square that a pawn has just passed over, whether it can legally be taken there or not.
+    /// It is no part of the position (FIDE Laws 9.2.3); it tells why a capture is not legal.
+    pub(crate) passed: Option<Square>,
     pub(crate) castling_mode: CastlingMode,
 }
 

@@ -4,7 +4,10 @@ use core::fmt;
 use core::str::FromStr;
 
 use crate::generate::castle_targets;
-use crate::{Bitboard, CastlingMode, Move, MoveKind, Position, Role, Square};
+use crate::limits::MOVE_LENGTH_MAX;
+use crate::{
+    Bitboard, CastlingMode, Move, MoveError, MoveKind, Position, Role, Square, UnreadableMove,
+};
 
 /// A move as UCI writes it: two squares, and what a pawn becomes. Whether it is legal depends on
 /// the position; null moves cannot be said.
@@ -71,6 +74,28 @@ impl UciMove {
     }
 }
 
+/// Ways in which programs write that a side passes.
+const NULL_MOVES: [&str; 5] = ["0000", "--", "Z0", "@@@@", "null"];
+
+/// Returns the text of a move without blanks around it, if it is one that any notation can read.
+pub(crate) fn check_text(text: &str) -> Result<&str, UnreadableMove> {
+    let length = text.len();
+    if length > MOVE_LENGTH_MAX {
+        return Err(UnreadableMove::TooLong { length });
+    }
+    if let Some((offset, found)) = text.char_indices().find(|(_, c)| !c.is_ascii()) {
+        return Err(UnreadableMove::NotAscii { offset, found });
+    }
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        return Err(UnreadableMove::Empty);
+    }
+    if NULL_MOVES.contains(&text) {
+        return Err(UnreadableMove::NullMove);
+    }
+    Ok(text)
+}
+
 impl FromStr for UciMove {
     type Err = ParseUciError;
 
@@ -110,6 +135,43 @@ impl Position {
             to,
             promotion: mv.promotion(),
         }
+    }
+
+    /// Reads a legal move in UCI notation.
+    ///
+    /// Castling is understood as in [`find_uci`](Self::find_uci). A letter of promotion may be
+    /// upper case, which UCI does not have but many programs send; blanks around the text are
+    /// passed over. A letter of promotion on any other move is refused, and so are null moves.
+    ///
+    /// ```
+    /// use referee_chess::Position;
+    ///
+    /// let position = Position::startpos();
+    /// let mv = position.read_uci("g1f3")?;
+    /// assert_eq!(position.uci(mv).to_string(), "g1f3");
+    ///
+    /// let error = position.read_uci("f1b5").unwrap_err();
+    /// assert_eq!(error.to_string(), "the pawn on e2 stands between the bishop on f1 and b5");
+    /// # Ok::<(), referee_chess::MoveError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no move, or none that is legal here.
+    pub fn read_uci(&self, text: &str) -> Result<Move, MoveError> {
+        let text = check_text(text).map_err(MoveError::Unreadable)?;
+        let uci = UciMove::read(text, true).ok_or(MoveError::Unreadable(UnreadableMove::NotUci))?;
+        self.resolve_uci(uci)
+    }
+
+    /// Returns the legal move that a move in UCI notation is.
+    ///
+    /// # Errors
+    ///
+    /// Where it is none: says why.
+    pub fn resolve_uci(&self, uci: UciMove) -> Result<Move, MoveError> {
+        self.find_uci(uci)
+            .ok_or_else(|| MoveError::Illegal(self.explain_illegal(uci)))
     }
 
     /// Returns the legal move that a move in UCI notation is, or `None` where it is none.

@@ -210,6 +210,7 @@ impl WithSliders for Validation<'_> {
             fullmove_number,
             turn: setup.turn,
             en_passant: None,
+            passed: en_passant,
             castling_mode: setup.castling_mode,
         };
         position.hash = position.fresh_zobrist();
