@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Write the seeds of a fuzz target, taken from the test data, into a corpus folder.
+
+    python3 seed.py fen|san|uci FOLDER
+
+An input of `fen` is a FEN. An input of `san` and `uci` is a FEN, a line feed, and moves between
+blanks. Each seed is a file named by its hash, so that seeds stay put when the data grows.
+"""
+
+import hashlib
+import json
+import pathlib
+import sys
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
+STARTPOS = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+
+# Moves that the targets read from one input; `MOVES_MAX` of src/lib.rs is the same number. A
+# longer record is cut into pieces that begin in the initial position, so only its head is of use.
+MOVES_MAX = 12
+
+
+def lines(path):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        yield json.loads(line)
+
+
+def positions():
+    """Every FEN of the data, good and bad."""
+    for case in lines(DATA / "cases" / "reports.jsonl"):
+        fen = case["input"].get("fen")
+        if fen is not None:
+            yield fen
+        answer = case["expect"]
+        found = [answer.get("fen"), answer.get("xfen"), answer.get("or_fen"), answer.get("fen_any")]
+        for item in found:
+            yield from [item] if isinstance(item, str) else item or []
+    for case in lines(DATA / "cases" / "laws.jsonl"):
+        yield STARTPOS if case["start"] == "startpos" else case["start"]
+        if "final_fen" in case.get("facts", {}):
+            yield case["facts"]["final_fen"]
+    for name in ("standard.epd", "chess960.epd"):
+        for line in (DATA / "perft" / name).read_text(encoding="utf-8").splitlines():
+            if line and not line.startswith("#"):
+                yield line.split(";")[0].strip()
+    for line in (DATA / "dead" / "own_vectors.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        yield line.split("\t")[0]
+
+
+def records_in_san():
+    for case in lines(DATA / "cases" / "reports.jsonl"):
+        if case["kind"] == "san":
+            yield case["input"]["fen"], [case["input"]["san"]]
+        if case["kind"] == "tosan" and isinstance(case["expect"].get("san"), str):
+            yield case["input"]["fen"], [case["expect"]["san"]]
+    for game in lines(DATA / "games" / "masters.jsonl"):
+        yield STARTPOS, game["moves"]
+
+
+def records_in_uci():
+    for case in lines(DATA / "cases" / "reports.jsonl"):
+        given = case["input"]
+        if "fen" not in given:
+            continue
+        if isinstance(given.get("moves"), list):
+            yield given["fen"], given["moves"]
+        for item in (given.get("uci"), case["expect"].get("uci")):
+            if isinstance(item, str):
+                yield given["fen"], [item]
+        for key in ("include", "exclude", "exact"):
+            moves = case["expect"].get(key)
+            for move in moves if isinstance(moves, list) else []:
+                yield given["fen"], [move]
+    for case in lines(DATA / "cases" / "laws.jsonl"):
+        moves = []
+        for event in case["events"]:
+            uci = event.get("uci", [])
+            moves += [uci] if isinstance(uci, str) else uci
+        if moves:
+            yield STARTPOS if case["start"] == "startpos" else case["start"], moves
+
+
+def seeds(target):
+    if target == "fen":
+        yield from positions()
+        return
+    records = records_in_san() if target == "san" else records_in_uci()
+    for fen, moves in records:
+        yield f"{fen}\n{' '.join(moves[:MOVES_MAX])}"
+    # Positions alone are worth having too: the targets write all their legal moves.
+    for fen in positions():
+        yield f"{fen}\n"
+
+
+def main():
+    target, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    if target not in ("fen", "san", "uci"):
+        sys.exit(f"unknown target {target}")
+    for seed in seeds(target):
+        data = seed.encode()
+        (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
