@@ -30,5 +30,5 @@ pub use record::{
     Answer, AnswerBody, Append, Appended, Created, GameKey, GamePage, GameRow, ListCursor,
     ListFilter, NewGame, StoredEntry, TailEntry, TailPage, Write,
 };
-pub use sqlite::SqliteStore;
+pub use sqlite::{SqliteOptions, SqliteStore};
 pub use store::{BoxFuture, Store};

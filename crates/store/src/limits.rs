@@ -78,5 +78,12 @@ pub const QUEUE_READS: usize = 4_096;
 /// The games whose heads the writer keeps in memory. About 300 bytes each.
 pub const CACHED_HEADS: usize = 65_536;
 
+/// When so many entries are not in the index on disk, the writer begins to write it. Until then
+/// their places are kept in memory, about 40 bytes each, and looked for again after a crash.
+pub const UNINDEXED_ENTRIES: usize = 16_384;
+
+/// The entries that the writer moves into the index between two batches.
+pub const INDEXED_PER_SLICE: usize = 2_048;
+
 /// The writer checkpoints when the write-ahead log has grown to this many pages of 4 KiB.
-pub const CHECKPOINT_PAGES: i64 = 8_192;
+pub const CHECKPOINT_PAGES: i64 = 2_048;

@@ -1,8 +1,13 @@
 //! The embedded engine: one SQLite file, one writer thread, a few readers.
 
 mod connection;
+mod index;
+mod job;
+mod judge;
+mod list;
 mod query;
 mod readers;
+mod recent;
 mod schema;
 mod writer;
 
@@ -11,8 +16,9 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
+use self::job::{Command, Job, Pending};
 use self::readers::Readers;
-use self::writer::{Command, Writer};
+use self::writer::Writer;
 use crate::check;
 use crate::error::{AppendError, CreateError, Fault, OpenError, ReadError};
 use crate::limits;
@@ -38,6 +44,31 @@ pub struct SqliteStore {
     write_bytes: Arc<Semaphore>,
     readers: Readers,
     position: watch::Receiver<i64>,
+}
+
+/// How the embedded engine spends memory and spreads its housekeeping; the defaults are the
+/// constants of [`limits`]. No setting touches durability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SqliteOptions {
+    /// See [`limits::UNINDEXED_ENTRIES`].
+    pub unindexed_entries: usize,
+    /// See [`limits::INDEXED_PER_SLICE`].
+    pub indexed_per_slice: usize,
+    /// See [`limits::CHECKPOINT_PAGES`].
+    pub checkpoint_pages: i64,
+    /// See [`limits::CACHED_HEADS`].
+    pub cached_heads: usize,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self {
+            unindexed_entries: limits::UNINDEXED_ENTRIES,
+            indexed_per_slice: limits::INDEXED_PER_SLICE,
+            checkpoint_pages: limits::CHECKPOINT_PAGES,
+            cached_heads: limits::CACHED_HEADS,
+        }
+    }
 }
 
 impl SqliteStore {
@@ -91,6 +122,15 @@ impl SqliteStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::open_with(path, SqliteOptions::default())
+    }
+
+    /// Opens the store as [`open`](Self::open) does, with other options.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, OpenError> {
         let path = connection::resolve(path.as_ref())?;
         let lock = connection::lock(&path)?;
         let connection = connection::open_writer(&path)?;
@@ -102,7 +142,9 @@ impl SqliteStore {
         let newest = query::newest_position(&connection).map_err(|error| io(error.to_string()))?;
         let (position_sender, position) = watch::channel(newest);
         let (writes, queue) = mpsc::channel(limits::QUEUE_WRITES);
-        let writer = Writer::new(connection, queue, position_sender, lock);
+        let writer = Writer::new(connection, queue, position_sender, lock, options)
+            .map_err(|error| io(error.to_string()))?;
+        let readers = Readers::new(path.clone(), writer.recent());
         std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || writer.run())
@@ -111,17 +153,18 @@ impl SqliteStore {
         Ok(Self {
             writes,
             write_bytes: Arc::new(Semaphore::new(limits::QUEUE_BYTES)),
-            readers: Readers::new(path),
+            readers,
             position,
         })
     }
 
-    /// Queues a command that carries `bytes` of payload and waits for its answer.
-    async fn write<T>(
+    /// Queues a question that carries `bytes` of payload and waits for its answer.
+    async fn write<Q, A, E: From<Fault>>(
         &self,
+        question: Q,
         bytes: usize,
-        command: impl FnOnce(oneshot::Sender<T>, tokio::sync::OwnedSemaphorePermit) -> Command,
-    ) -> Result<T, Fault> {
+        job: fn(Pending<Q, A, E>) -> Job,
+    ) -> Result<A, E> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let permit = self
             .write_bytes
@@ -132,17 +175,19 @@ impl SqliteStore {
                 limit: limits::QUEUE_BYTES,
             })?;
         let (reply, answer) = oneshot::channel();
-        self.writes
-            .try_send(command(reply, permit))
-            .map_err(|error| match error {
-                mpsc::error::TrySendError::Full(_) => Fault::Overloaded {
-                    queue: "writes",
-                    limit: limits::QUEUE_WRITES,
-                },
-                mpsc::error::TrySendError::Closed(_) => Fault::Closed,
-            })?;
-        answer.await.map_err(|_| Fault::Failed {
-            reason: "the writer stopped".into(),
+        let command = Command::Write(Box::new(job(Pending::new(question, reply, permit))));
+        self.writes.try_send(command).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => Fault::Overloaded {
+                queue: "writes",
+                limit: limits::QUEUE_WRITES,
+            },
+            mpsc::error::TrySendError::Closed(_) => Fault::Closed,
+        })?;
+        answer.await.unwrap_or_else(|_| {
+            Err(Fault::Failed {
+                reason: "the writer stopped".into(),
+            }
+            .into())
         })
     }
 }
@@ -152,12 +197,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             check::new_game(&game)?;
             let bytes = check::new_game_bytes(&game);
-            self.write(bytes, |reply, permit| Command::Create {
-                game,
-                reply,
-                permit,
-            })
-            .await?
+            self.write(game, bytes, Job::Create).await
         })
     }
 
@@ -165,12 +205,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             check::append(&append)?;
             let bytes = check::append_bytes(&append);
-            self.write(bytes, |reply, permit| Command::Append {
-                append,
-                reply,
-                permit,
-            })
-            .await?
+            self.write(append, bytes, Job::Append).await
         })
     }
 
@@ -182,7 +217,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let (key, request_id) = (key.clone(), request_id.to_owned());
             self.readers
-                .read(move |connection| query::answer(connection, &key, &request_id))
+                .read(move |snapshot| query::answer(snapshot, &key, &request_id))
                 .await
         })
     }
@@ -191,7 +226,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let key = key.clone();
             self.readers
-                .read(move |connection| query::game(connection, &key))
+                .read(move |snapshot| query::game(snapshot, &key))
                 .await
         })
     }
@@ -205,7 +240,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let (key, limit) = (key.clone(), page_rows(limit));
             self.readers
-                .read(move |connection| query::entries(connection, &key, after_sequence, limit))
+                .read(move |snapshot| query::entries(snapshot, &key, after_sequence, limit))
                 .await
         })
     }
@@ -221,7 +256,7 @@ impl Store for SqliteStore {
             check::list_filter(filter)?;
             let (platform, filter, limit) = (platform.to_owned(), filter.clone(), page_rows(limit));
             self.readers
-                .read(move |connection| query::list(connection, &platform, &filter, after, limit))
+                .read(move |snapshot| list::list(snapshot, &platform, &filter, after, limit))
                 .await
         })
     }
@@ -235,8 +270,13 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let (platform, limit) = (platform.map(str::to_owned), page_rows(limit));
             self.readers
-                .read(move |connection| {
-                    query::tail(connection, platform.as_deref(), after_position, limit)
+                .read(move |snapshot| {
+                    query::tail(
+                        snapshot.connection,
+                        platform.as_deref(),
+                        after_position,
+                        limit,
+                    )
                 })
                 .await
         })
@@ -251,7 +291,7 @@ impl Store for SqliteStore {
             // The readers first: the last connection to close removes the log.
             self.readers.close().await;
             let (reply, answer) = oneshot::channel();
-            if self.writes.send(Command::Close { reply }).await.is_err() {
+            if self.writes.send(Command::Close(reply)).await.is_err() {
                 // Closed before, or being closed. The writer lets go of the position as its last
                 // act, after it has released the files.
                 let mut position = self.position();

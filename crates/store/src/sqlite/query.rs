@@ -1,14 +1,26 @@
-//! The questions that are asked of the tables.
+//! The questions that are asked of the tables about one game or the log.
 //!
-//! Every function runs in a transaction of its caller and so sees one state.
+//! Every function runs in a transaction of its caller and so sees one state. What needs the
+//! index over (game, sequence) asks it on disk first and then in memory; see [`super::recent`].
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
-use crate::limits::{LIST_EXAMINED, PAGE_BYTES};
-use crate::record::{
-    Answer, AnswerBody, GameKey, GamePage, GameRow, ListCursor, ListFilter, StoredEntry, TailEntry,
-    TailPage,
-};
+use super::recent::{Recent, RequestId};
+use crate::limits::PAGE_BYTES;
+use crate::record::{Answer, AnswerBody, GameKey, GameRow, StoredEntry, TailEntry, TailPage};
+
+/// How many places of a game are looked at in one go.
+const PLACES: usize = 64;
+
+/// One state of the tables, with the places of the entries that are not in the index.
+pub(super) struct Snapshot<'a> {
+    /// In a transaction.
+    pub(super) connection: &'a Connection,
+    /// Its floor is no higher than `indexed_through`.
+    pub(super) recent: &'a Recent,
+    /// The position up to which the index has all entries.
+    pub(super) indexed_through: i64,
+}
 
 /// The position of the newest entry; 0 where there is none.
 pub(super) fn newest_position(connection: &Connection) -> rusqlite::Result<i64> {
@@ -37,20 +49,21 @@ pub(super) fn game_id(connection: &Connection, key: &GameKey) -> rusqlite::Resul
 }
 
 /// The game of this name.
-pub(super) fn game(connection: &Connection, key: &GameKey) -> rusqlite::Result<Option<GameRow>> {
-    match game_id(connection, key)? {
-        Some(game_id) => game_row(connection, &key.platform, game_id).map(Some),
+pub(super) fn game(snapshot: &Snapshot<'_>, key: &GameKey) -> rusqlite::Result<Option<GameRow>> {
+    match game_id(snapshot.connection, key)? {
+        Some(game_id) => game_row(snapshot, &key.platform, game_id).map(Some),
         None => Ok(None),
     }
 }
 
 /// The game of this number, which exists and belongs to `platform`.
 pub(super) fn game_row(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     platform: &str,
     game_id: i64,
 ) -> rusqlite::Result<GameRow> {
-    let mut row = connection
+    let mut row = snapshot
+        .connection
         .prepare_cached(
             "SELECT name, bytes, state, create_time_us, chain \
              FROM games JOIN geneses USING (game_id) WHERE game_id = ?1",
@@ -71,12 +84,13 @@ pub(super) fn game_row(
                 chain_head: row.get(4)?,
             })
         })?;
-    if let Some(last) = last_entry(connection, game_id)? {
+    if let Some(last) = last_entry(snapshot, game_id)? {
         row.sequence = last.sequence;
         row.update_time_us = last.update_time_us;
         row.chain_head = last.chain;
     }
-    row.labels = connection
+    row.labels = snapshot
+        .connection
         .prepare_cached("SELECT key, value FROM labels WHERE game_id = ?1 ORDER BY key")?
         .query_map([game_id], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
@@ -92,57 +106,98 @@ pub(super) struct LastEntry {
 
 /// The last entry of a game, or none before the first.
 pub(super) fn last_entry(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     game_id: i64,
 ) -> rusqlite::Result<Option<LastEntry>> {
-    connection
-        .prepare_cached(
-            "SELECT sequence, update_time_us, chain FROM entries \
-             WHERE game_id = ?1 ORDER BY sequence DESC LIMIT 1",
-        )?
-        .query_row([game_id], |row| {
-            Ok(LastEntry {
-                sequence: row.get(0)?,
-                update_time_us: row.get(1)?,
-                chain: row.get(2)?,
-            })
+    let last_entry = |row: &Row<'_>| {
+        Ok(LastEntry {
+            sequence: row.get(0)?,
+            update_time_us: row.get(1)?,
+            chain: row.get(2)?,
         })
+    };
+    let mut placed = snapshot.connection.prepare_cached(
+        "SELECT sequence, update_time_us, chain FROM entries WHERE position = ?1 AND game_id = ?2",
+    )?;
+    // The newest places may be of entries that came after the snapshot.
+    let mut before = i64::MAX;
+    loop {
+        let places = snapshot.recent.before(game_id, before, PLACES);
+        for place in &places {
+            before = place.sequence;
+            if place.position <= snapshot.indexed_through {
+                break;
+            }
+            let asked = params![place.position, game_id];
+            if let Some(last) = placed.query_row(asked, last_entry).optional()? {
+                return Ok(Some(last));
+            }
+        }
+        if places.len() < PLACES {
+            break;
+        }
+    }
+    snapshot
+        .connection
+        .prepare_cached(
+            "SELECT entries.sequence, update_time_us, chain \
+             FROM entry_index JOIN entries USING (position) \
+             WHERE entry_index.game_id = ?1 ORDER BY entry_index.sequence DESC LIMIT 1",
+        )?
+        .query_row([game_id], last_entry)
         .optional()
 }
 
 /// The answer that a request got in the game of this name.
 pub(super) fn answer(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     key: &GameKey,
     request_id: &str,
 ) -> rusqlite::Result<Option<Answer>> {
-    let Some(game_id) = game_id(connection, key)? else {
+    let Some(game_id) = game_id(snapshot.connection, key)? else {
         return Ok(None);
     };
-    if let Some(answer) = entry_answer(connection, game_id, request_id)? {
+    let request = RequestId::new(request_id);
+    if let Some(answer) = entry_answer(snapshot, game_id, request)? {
         return Ok(Some(answer));
     }
-    refusal_answer(connection, game_id, request_id)
+    refusal_answer(snapshot.connection, game_id, request_id)
 }
 
 /// The entry that a request made.
 pub(super) fn entry_answer(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     game_id: i64,
-    request_id: &str,
+    request: RequestId<'_>,
 ) -> rusqlite::Result<Option<Answer>> {
-    connection
-        .prepare_cached(
-            "SELECT content_hash, sequence, bytes FROM entries \
-             WHERE game_id = ?1 AND request_id = ?2",
-        )?
-        .query_row(params![game_id, request_id], |row| {
-            Ok(Answer {
-                content_hash: row.get(0)?,
-                sequence: row.get(1)?,
-                body: AnswerBody::Entry(row.get(2)?),
-            })
+    let entry_answer = |row: &Row<'_>| {
+        Ok(Answer {
+            content_hash: row.get(0)?,
+            sequence: row.get(1)?,
+            body: AnswerBody::Entry(row.get(2)?),
         })
+    };
+    for place in snapshot.recent.of_request(game_id, request.key) {
+        let answer = snapshot
+            .connection
+            .prepare_cached(
+                "SELECT content_hash, sequence, bytes FROM entries \
+                 WHERE position = ?1 AND game_id = ?2 AND request_id = ?3",
+            )?
+            .query_row(params![place.position, game_id, request.text], entry_answer)
+            .optional()?;
+        if answer.is_some() {
+            return Ok(answer);
+        }
+    }
+    snapshot
+        .connection
+        .prepare_cached(
+            "SELECT content_hash, entries.sequence, bytes \
+             FROM entry_index JOIN entries USING (position) \
+             WHERE entry_index.game_id = ?1 AND request_key = ?2 AND request_id = ?3",
+        )?
+        .query_row(params![game_id, request.key, request.text], entry_answer)
         .optional()
 }
 
@@ -169,20 +224,45 @@ pub(super) fn refusal_answer(
 
 /// A page of the entries of a game.
 pub(super) fn entries(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     key: &GameKey,
     after_sequence: i64,
     limit: usize,
 ) -> rusqlite::Result<Vec<StoredEntry>> {
-    let Some(game_id) = game_id(connection, key)? else {
-        return Ok(Vec::new());
+    let mut page = Page::new(limit);
+    let Some(game_id) = game_id(snapshot.connection, key)? else {
+        return Ok(page.rows);
     };
-    let mut statement = connection.prepare_cached(
-        "SELECT sequence, position, chain, bytes FROM entries \
-         WHERE game_id = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
+    let mut indexed = snapshot.connection.prepare_cached(
+        "SELECT entries.sequence, position, chain, bytes \
+         FROM entry_index JOIN entries USING (position) \
+         WHERE entry_index.game_id = ?1 AND entry_index.sequence > ?2 \
+         ORDER BY entry_index.sequence",
     )?;
-    let rows = statement.query_map(params![game_id, after_sequence, limit as i64], stored_entry)?;
-    bounded(rows, |entry| entry.bytes.len())
+    let mut rows = indexed.query(params![game_id, after_sequence])?;
+    page.fill(&mut rows, stored_entry, |entry| entry.bytes.len())?;
+    if page.is_full() {
+        return Ok(page.rows);
+    }
+
+    let after_sequence = page
+        .rows
+        .last()
+        .map_or(after_sequence, |last| last.sequence);
+    let mut placed = snapshot.connection.prepare_cached(
+        "SELECT sequence, position, chain, bytes FROM entries WHERE position = ?1 AND game_id = ?2",
+    )?;
+    for place in snapshot.recent.after(game_id, after_sequence, limit) {
+        let entry = placed
+            .query_row([place.position, game_id], stored_entry)
+            .optional()?;
+        match entry {
+            Some(entry) if !page.is_full() => page.push(entry.bytes.len(), entry),
+            // The page is full, or the rest came after the snapshot.
+            _ => break,
+        }
+    }
+    Ok(page.rows)
 }
 
 /// A page of the log of a platform, or of all.
@@ -192,268 +272,35 @@ pub(super) fn tail(
     after_position: i64,
     limit: usize,
 ) -> rusqlite::Result<TailPage> {
-    let tail_entry = |row: &Row<'_>| {
-        let key = GameKey {
-            platform: row.get(4)?,
-            game: row.get(5)?,
-        };
-        Ok(TailEntry {
-            key,
-            entry: stored_entry(row)?,
-        })
-    };
+    let mut page = Page::new(limit);
     let size = |entry: &TailEntry| entry.entry.bytes.len();
-    let limit = limit as i64;
-    let entries = match platform {
-        None => {
-            let mut statement = connection.prepare_cached(
-                "SELECT sequence, position, entries.chain, bytes, platforms.name, games.name \
-                 FROM entries JOIN games USING (game_id) \
-                 JOIN platforms ON platforms.platform_id = games.platform_id \
-                 WHERE position > ?1 ORDER BY position LIMIT ?2",
-            )?;
-            bounded(
-                statement.query_map(params![after_position, limit], tail_entry)?,
-                size,
-            )?
-        }
-        Some(platform) => {
+    if let Some(platform) = platform {
+        if let Some(id) = platform_id(connection, platform)? {
             // The index is named, since walking the whole log looks no dearer to the planner.
             let mut statement = connection.prepare_cached(
                 "SELECT sequence, position, entries.chain, bytes, ?1, games.name \
                  FROM entries INDEXED BY entries_by_platform JOIN games USING (game_id) \
-                 WHERE entries.platform_id = ?2 AND position > ?3 ORDER BY position LIMIT ?4",
+                 WHERE entries.platform_id = ?2 AND position > ?3 ORDER BY position",
             )?;
-            match platform_id(connection, platform)? {
-                Some(id) => {
-                    let asked = params![platform, id, after_position, limit];
-                    bounded(statement.query_map(asked, tail_entry)?, size)?
-                }
-                None => Vec::new(),
-            }
+            let mut rows = statement.query(params![platform, id, after_position])?;
+            page.fill(&mut rows, tail_entry, size)?;
         }
-    };
+    } else {
+        let mut statement = connection.prepare_cached(
+            "SELECT sequence, position, entries.chain, bytes, platforms.name, games.name \
+             FROM entries JOIN games USING (game_id) \
+             JOIN platforms ON platforms.platform_id = games.platform_id \
+             WHERE position > ?1 ORDER BY position",
+        )?;
+        page.fill(&mut statement.query([after_position])?, tail_entry, size)?;
+    }
+    let entries = page.rows;
     let after_position = entries
         .last()
         .map_or(after_position, |last| last.entry.position);
     Ok(TailPage {
         entries,
         after_position,
-    })
-}
-
-/// A page of the games of a platform that pass the filter, newest first.
-pub(super) fn list(
-    connection: &Connection,
-    platform: &str,
-    filter: &ListFilter,
-    after: Option<ListCursor>,
-    limit: usize,
-) -> rusqlite::Result<GamePage> {
-    let mut page = GamePage {
-        games: Vec::new(),
-        next: None,
-    };
-    let Some(platform_id) = platform_id(connection, platform)? else {
-        return Ok(page);
-    };
-    let range = Range::new(platform_id, filter, after);
-
-    let (mut examined, mut bytes, mut last) = (0, 0, None);
-    let mut take = |candidate: ListCursor| {
-        if page.games.len() == limit || bytes >= PAGE_BYTES || examined == LIST_EXAMINED {
-            page.next = last;
-            return Ok(false);
-        }
-        examined += 1;
-        last = Some(candidate);
-        if passes(connection, filter, candidate.id)? {
-            let row = game_row(connection, platform, candidate.id)?;
-            bytes += row.genesis.len();
-            page.games.push(row);
-        }
-        Ok(true)
-    };
-    if let Some((key, value)) = filter.labels.first() {
-        range.labeled(connection, key, value, &mut take)?;
-    } else if filter.states.is_empty() {
-        range.all(connection, &mut take)?;
-    } else {
-        // One candidate more than fits, so that the end is known.
-        let candidates = range.in_states(connection, &filter.states, limit + 1)?;
-        for candidate in candidates {
-            if !take(candidate)? {
-                break;
-            }
-        }
-    }
-    Ok(page)
-}
-
-/// Says whether a game has one of the states and all of the labels.
-fn passes(connection: &Connection, filter: &ListFilter, game_id: i64) -> rusqlite::Result<bool> {
-    if !filter.states.is_empty() {
-        let state = connection
-            .prepare_cached("SELECT state FROM games WHERE game_id = ?1")?
-            .query_row([game_id], |row| row.get::<_, i32>(0))?;
-        if !filter.states.contains(&state) {
-            return Ok(false);
-        }
-    }
-    let mut statement = connection
-        .prepare_cached("SELECT 1 FROM labels WHERE game_id = ?1 AND key = ?2 AND value = ?3")?;
-    for (key, value) in &filter.labels {
-        if !statement.exists(params![game_id, key, value])? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// The part of a platform's games, ordered by time and number, that a page may come from.
-struct Range {
-    platform_id: i64,
-    /// Inclusive.
-    min_create_time_us: i64,
-    /// Exclusive.
-    before: ListCursor,
-}
-
-impl Range {
-    fn new(platform_id: i64, filter: &ListFilter, after: Option<ListCursor>) -> Self {
-        let newest = ListCursor {
-            create_time_us: filter.max_create_time_us.unwrap_or(i64::MAX),
-            id: i64::MAX,
-        };
-        let before = match after {
-            Some(after)
-                if (after.create_time_us, after.id) < (newest.create_time_us, newest.id) =>
-            {
-                after
-            }
-            _ => newest,
-        };
-        let min_create_time_us = filter.min_create_time_us.unwrap_or(i64::MIN);
-        Self {
-            platform_id,
-            min_create_time_us,
-            before,
-        }
-    }
-
-    /// Gives `take` every game, until it has enough.
-    fn all(
-        &self,
-        connection: &Connection,
-        take: &mut dyn FnMut(ListCursor) -> rusqlite::Result<bool>,
-    ) -> rusqlite::Result<()> {
-        let mut statement = connection.prepare_cached(
-            "SELECT create_time_us, game_id FROM games INDEXED BY games_by_time \
-             WHERE platform_id = ?1 AND create_time_us >= ?2 \
-             AND (create_time_us, game_id) < (?3, ?4) \
-             ORDER BY create_time_us DESC, game_id DESC",
-        )?;
-        let Self {
-            platform_id,
-            min_create_time_us,
-            before,
-        } = self;
-        let mut rows = statement.query(params![
-            platform_id,
-            min_create_time_us,
-            before.create_time_us,
-            before.id
-        ])?;
-        while let Some(row) = rows.next()? {
-            if !take(cursor(row)?)? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives `take` every game with this label, until it has enough.
-    fn labeled(
-        &self,
-        connection: &Connection,
-        key: &str,
-        value: &str,
-        take: &mut dyn FnMut(ListCursor) -> rusqlite::Result<bool>,
-    ) -> rusqlite::Result<()> {
-        let mut statement = connection.prepare_cached(
-            "SELECT create_time_us, game_id FROM labels \
-             WHERE platform_id = ?1 AND key = ?5 AND value = ?6 AND create_time_us >= ?2 \
-             AND (create_time_us, game_id) < (?3, ?4) \
-             ORDER BY create_time_us DESC, game_id DESC",
-        )?;
-        let Self {
-            platform_id,
-            min_create_time_us,
-            before,
-        } = self;
-        let mut rows = statement.query(params![
-            platform_id,
-            min_create_time_us,
-            before.create_time_us,
-            before.id,
-            key,
-            value
-        ])?;
-        while let Some(row) = rows.next()? {
-            if !take(cursor(row)?)? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// The first games in any of the states, in order; `count` of them where there are so many.
-    fn in_states(
-        &self,
-        connection: &Connection,
-        states: &[i32],
-        count: usize,
-    ) -> rusqlite::Result<Vec<ListCursor>> {
-        let mut states = states.to_vec();
-        states.sort_unstable();
-        states.dedup();
-        let mut statement = connection.prepare_cached(
-            "SELECT create_time_us, game_id FROM games INDEXED BY games_by_state \
-             WHERE platform_id = ?1 AND state = ?5 AND create_time_us >= ?2 \
-             AND (create_time_us, game_id) < (?3, ?4) \
-             ORDER BY create_time_us DESC, game_id DESC LIMIT ?6",
-        )?;
-        let Self {
-            platform_id,
-            min_create_time_us,
-            before,
-        } = self;
-        let mut candidates = Vec::new();
-        for state in states {
-            let asked = params![
-                platform_id,
-                min_create_time_us,
-                before.create_time_us,
-                before.id,
-                state,
-                count as i64
-            ];
-            for candidate in statement.query_map(asked, cursor)? {
-                candidates.push(candidate?);
-            }
-        }
-        candidates.sort_unstable_by_key(|candidate| {
-            std::cmp::Reverse((candidate.create_time_us, candidate.id))
-        });
-        candidates.truncate(count);
-        Ok(candidates)
-    }
-}
-
-fn cursor(row: &Row<'_>) -> rusqlite::Result<ListCursor> {
-    Ok(ListCursor {
-        create_time_us: row.get(0)?,
-        id: row.get(1)?,
     })
 }
 
@@ -467,19 +314,54 @@ fn stored_entry(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
     })
 }
 
-/// Collects rows until their payload is as large as a page may be.
-fn bounded<T>(
-    rows: impl Iterator<Item = rusqlite::Result<T>>,
-    size: impl Fn(&T) -> usize,
-) -> rusqlite::Result<Vec<T>> {
-    let (mut page, mut bytes) = (Vec::new(), 0);
-    for row in rows {
-        let row = row?;
-        bytes += size(&row);
-        page.push(row);
-        if bytes >= PAGE_BYTES {
-            break;
+/// Reads an entry of the log: an entry, then the names of platform and game.
+fn tail_entry(row: &Row<'_>) -> rusqlite::Result<TailEntry> {
+    Ok(TailEntry {
+        key: GameKey {
+            platform: row.get(4)?,
+            game: row.get(5)?,
+        },
+        entry: stored_entry(row)?,
+    })
+}
+
+/// Rows that are collected until there are enough or their payload is large enough.
+struct Page<T> {
+    rows: Vec<T>,
+    limit: usize,
+    bytes: usize,
+}
+
+impl<T> Page<T> {
+    fn new(limit: usize) -> Self {
+        Self {
+            rows: Vec::new(),
+            limit,
+            bytes: 0,
         }
     }
-    Ok(page)
+
+    fn is_full(&self) -> bool {
+        self.rows.len() >= self.limit || self.bytes >= PAGE_BYTES
+    }
+
+    fn fill(
+        &mut self,
+        rows: &mut Rows<'_>,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+        size: impl Fn(&T) -> usize,
+    ) -> rusqlite::Result<()> {
+        while !self.is_full()
+            && let Some(row) = rows.next()?
+        {
+            let row = read(row)?;
+            self.push(size(&row), row);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, bytes: usize, row: T) {
+        self.bytes += bytes;
+        self.rows.push(row);
+    }
 }

@@ -7,6 +7,8 @@ use rusqlite::Connection;
 use tokio::sync::{Semaphore, TryAcquireError};
 
 use super::connection::open_reader;
+use super::query::Snapshot;
+use super::recent::{SharedRecent, indexed_through};
 use crate::error::{Fault, ReadError};
 use crate::limits::{QUEUE_READS, READERS};
 
@@ -14,6 +16,7 @@ use crate::limits::{QUEUE_READS, READERS};
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
+    recent: SharedRecent,
     idle: Arc<Mutex<Vec<Connection>>>,
     /// One permit for each read that runs or waits.
     admitted: Arc<Semaphore>,
@@ -23,9 +26,10 @@ pub(super) struct Readers {
 
 impl Readers {
     /// Readers of the file `path`; connections are opened when they are first needed.
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(super) fn new(path: PathBuf, recent: SharedRecent) -> Self {
         Self {
             path,
+            recent,
             idle: Arc::default(),
             admitted: Arc::new(Semaphore::new(READERS + QUEUE_READS)),
             running: Arc::new(Semaphore::new(READERS)),
@@ -35,7 +39,7 @@ impl Readers {
     /// Runs `question` on a connection, in one read transaction: it sees one state.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        question: impl FnOnce(&Snapshot<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, ReadError> {
         let admitted = self
             .admitted
@@ -55,13 +59,14 @@ impl Readers {
             .await
             .map_err(|_| Fault::Closed)?;
         let (path, idle) = (self.path.clone(), self.idle.clone());
+        let recent = self.recent.clone();
         let read = move || {
             let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let connection = match free {
                 Some(connection) => connection,
                 None => open_reader(&path)?,
             };
-            let answer = transact(&connection, question);
+            let answer = transact(&connection, &recent, question);
             // A connection that failed is not trusted again; the next read opens a new one.
             if answer.is_ok() {
                 idle.lock()
@@ -102,10 +107,26 @@ impl Readers {
 
 fn transact<T>(
     connection: &Connection,
-    question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    recent: &SharedRecent,
+    question: impl FnOnce(&Snapshot<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
-    connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
-    let answer = question(connection)?;
-    connection.prepare_cached("COMMIT")?.execute([])?;
-    Ok(answer)
+    let commit = || connection.prepare_cached("COMMIT")?.execute([]);
+    loop {
+        connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
+        // The first question fixes the state that the transaction sees. Places that are taken
+        // after it cover every entry of that state beyond their floor.
+        let indexed_through = indexed_through(connection)?;
+        let recent = recent.get();
+        if recent.floor <= indexed_through {
+            let answer = question(&Snapshot {
+                connection,
+                recent: &recent,
+                indexed_through,
+            })?;
+            commit()?;
+            return Ok(answer);
+        }
+        // The index was written between the two; a newer state has it.
+        commit()?;
+    }
 }

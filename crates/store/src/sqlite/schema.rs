@@ -12,8 +12,8 @@ const MIGRATIONS: &[&str] = &[GAMES_AND_ENTRIES];
 /// Version 1: games and their entries.
 ///
 /// Each durable commit writes whole pages, so that rows which are written together must lie
-/// together: integer keys that grow, entries in the order of commits, and nothing that must be
-/// updated for each entry. The head of a game is its last entry, not a column.
+/// together: integer keys that grow, entries in the order of commits, and nothing of a game that
+/// must be updated for each entry. The head of a game is its last entry, not a column.
 const GAMES_AND_ENTRIES: &str = "
 CREATE TABLE platforms (
     platform_id INTEGER PRIMARY KEY,
@@ -51,6 +51,7 @@ CREATE TABLE labels (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX labels_by_game ON labels (game_id, key, value);
 
+-- In the order of commits. Found by platform here, by game and request through entry_index.
 CREATE TABLE entries (
     position INTEGER PRIMARY KEY,
     platform_id INTEGER NOT NULL,
@@ -62,9 +63,22 @@ CREATE TABLE entries (
     chain BLOB NOT NULL,
     bytes BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX entries_by_sequence ON entries (game_id, sequence);
-CREATE UNIQUE INDEX entries_by_request ON entries (game_id, request_id);
 CREATE INDEX entries_by_platform ON entries (platform_id);
+
+-- Derived from entries, up to the position in indexed_through; see recent.rs.
+CREATE TABLE entry_index (
+    game_id INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    request_key INTEGER NOT NULL,
+    PRIMARY KEY (game_id, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entry_index_by_request ON entry_index (game_id, request_key, position);
+CREATE TABLE indexed_through (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    position INTEGER NOT NULL
+) STRICT;
+INSERT INTO indexed_through VALUES (1, 0);
 
 CREATE TABLE refusals (
     refusal_id INTEGER PRIMARY KEY,

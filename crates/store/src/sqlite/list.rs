@@ -1,0 +1,224 @@
+//! The list of games: filtered, newest first, page by page.
+
+use rusqlite::{Row, params};
+
+use super::query::{Snapshot, game_row, platform_id};
+use crate::limits::{LIST_EXAMINED, PAGE_BYTES};
+use crate::record::{GamePage, ListCursor, ListFilter};
+
+/// A page of the games of a platform that pass the filter, newest first.
+pub(super) fn list(
+    snapshot: &Snapshot<'_>,
+    platform: &str,
+    filter: &ListFilter,
+    after: Option<ListCursor>,
+    limit: usize,
+) -> rusqlite::Result<GamePage> {
+    let mut page = GamePage {
+        games: Vec::new(),
+        next: None,
+    };
+    let Some(platform_id) = platform_id(snapshot.connection, platform)? else {
+        return Ok(page);
+    };
+    let range = Range::new(platform_id, filter, after);
+
+    let (mut examined, mut bytes, mut last) = (0, 0, None);
+    let mut take = |candidate: ListCursor| {
+        if page.games.len() == limit || bytes >= PAGE_BYTES || examined == LIST_EXAMINED {
+            page.next = last;
+            return Ok(false);
+        }
+        examined += 1;
+        last = Some(candidate);
+        if passes(snapshot, filter, candidate.id)? {
+            let row = game_row(snapshot, platform, candidate.id)?;
+            bytes += row.genesis.len();
+            page.games.push(row);
+        }
+        Ok(true)
+    };
+    if let Some((key, value)) = filter.labels.first() {
+        range.labeled(snapshot, key, value, &mut take)?;
+    } else if filter.states.is_empty() {
+        range.all(snapshot, &mut take)?;
+    } else {
+        // One candidate more than fits, so that the end is known.
+        let candidates = range.in_states(snapshot, &filter.states, limit + 1)?;
+        for candidate in candidates {
+            if !take(candidate)? {
+                break;
+            }
+        }
+    }
+    Ok(page)
+}
+
+/// Says whether a game has one of the states and all of the labels.
+fn passes(snapshot: &Snapshot<'_>, filter: &ListFilter, game_id: i64) -> rusqlite::Result<bool> {
+    if !filter.states.is_empty() {
+        let state = snapshot
+            .connection
+            .prepare_cached("SELECT state FROM games WHERE game_id = ?1")?
+            .query_row([game_id], |row| row.get::<_, i32>(0))?;
+        if !filter.states.contains(&state) {
+            return Ok(false);
+        }
+    }
+    let mut statement = snapshot
+        .connection
+        .prepare_cached("SELECT 1 FROM labels WHERE game_id = ?1 AND key = ?2 AND value = ?3")?;
+    for (key, value) in &filter.labels {
+        if !statement.exists(params![game_id, key, value])? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The part of a platform's games, ordered by time and number, that a page may come from.
+struct Range {
+    platform_id: i64,
+    /// Inclusive.
+    min_create_time_us: i64,
+    /// Exclusive.
+    before: ListCursor,
+}
+
+impl Range {
+    fn new(platform_id: i64, filter: &ListFilter, after: Option<ListCursor>) -> Self {
+        let newest = ListCursor {
+            create_time_us: filter.max_create_time_us.unwrap_or(i64::MAX),
+            id: i64::MAX,
+        };
+        let before = match after {
+            Some(after)
+                if (after.create_time_us, after.id) < (newest.create_time_us, newest.id) =>
+            {
+                after
+            }
+            _ => newest,
+        };
+        let min_create_time_us = filter.min_create_time_us.unwrap_or(i64::MIN);
+        Self {
+            platform_id,
+            min_create_time_us,
+            before,
+        }
+    }
+
+    /// Gives `take` every game, until it has enough.
+    fn all(
+        &self,
+        snapshot: &Snapshot<'_>,
+        take: &mut dyn FnMut(ListCursor) -> rusqlite::Result<bool>,
+    ) -> rusqlite::Result<()> {
+        let mut statement = snapshot.connection.prepare_cached(
+            "SELECT create_time_us, game_id FROM games INDEXED BY games_by_time \
+             WHERE platform_id = ?1 AND create_time_us >= ?2 \
+             AND (create_time_us, game_id) < (?3, ?4) \
+             ORDER BY create_time_us DESC, game_id DESC",
+        )?;
+        let Self {
+            platform_id,
+            min_create_time_us,
+            before,
+        } = self;
+        let mut rows = statement.query(params![
+            platform_id,
+            min_create_time_us,
+            before.create_time_us,
+            before.id
+        ])?;
+        while let Some(row) = rows.next()? {
+            if !take(cursor(row)?)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives `take` every game with this label, until it has enough.
+    fn labeled(
+        &self,
+        snapshot: &Snapshot<'_>,
+        key: &str,
+        value: &str,
+        take: &mut dyn FnMut(ListCursor) -> rusqlite::Result<bool>,
+    ) -> rusqlite::Result<()> {
+        let mut statement = snapshot.connection.prepare_cached(
+            "SELECT create_time_us, game_id FROM labels \
+             WHERE platform_id = ?1 AND key = ?5 AND value = ?6 AND create_time_us >= ?2 \
+             AND (create_time_us, game_id) < (?3, ?4) \
+             ORDER BY create_time_us DESC, game_id DESC",
+        )?;
+        let Self {
+            platform_id,
+            min_create_time_us,
+            before,
+        } = self;
+        let mut rows = statement.query(params![
+            platform_id,
+            min_create_time_us,
+            before.create_time_us,
+            before.id,
+            key,
+            value
+        ])?;
+        while let Some(row) = rows.next()? {
+            if !take(cursor(row)?)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first games in any of the states, in order; `count` of them where there are so many.
+    fn in_states(
+        &self,
+        snapshot: &Snapshot<'_>,
+        states: &[i32],
+        count: usize,
+    ) -> rusqlite::Result<Vec<ListCursor>> {
+        let mut states = states.to_vec();
+        states.sort_unstable();
+        states.dedup();
+        let mut statement = snapshot.connection.prepare_cached(
+            "SELECT create_time_us, game_id FROM games INDEXED BY games_by_state \
+             WHERE platform_id = ?1 AND state = ?5 AND create_time_us >= ?2 \
+             AND (create_time_us, game_id) < (?3, ?4) \
+             ORDER BY create_time_us DESC, game_id DESC LIMIT ?6",
+        )?;
+        let Self {
+            platform_id,
+            min_create_time_us,
+            before,
+        } = self;
+        let mut candidates = Vec::new();
+        for state in states {
+            let asked = params![
+                platform_id,
+                min_create_time_us,
+                before.create_time_us,
+                before.id,
+                state,
+                count as i64
+            ];
+            for candidate in statement.query_map(asked, cursor)? {
+                candidates.push(candidate?);
+            }
+        }
+        candidates.sort_unstable_by_key(|candidate| {
+            std::cmp::Reverse((candidate.create_time_us, candidate.id))
+        });
+        candidates.truncate(count);
+        Ok(candidates)
+    }
+}
+
+fn cursor(row: &Row<'_>) -> rusqlite::Result<ListCursor> {
+    Ok(ListCursor {
+        create_time_us: row.get(0)?,
+        id: row.get(1)?,
+    })
+}
