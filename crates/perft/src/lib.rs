@@ -6,6 +6,9 @@
 
 pub mod simple;
 
+mod board;
+mod fast;
 mod statistics;
 
+pub use fast::{Processor, count_paths};
 pub use statistics::{Statistics, statistics};

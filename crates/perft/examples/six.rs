@@ -1,0 +1,74 @@
+//! Counts the six standard positions and prints millions of nodes per second for each.
+
+use std::time::Instant;
+
+use referee_chess::{CastlingMode, Position, Tolerance};
+use referee_perft::{Processor, count_paths};
+
+const SIX: [(&str, u32, u128, &str); 6] = [
+    (
+        "start",
+        6,
+        119_060_324,
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    ),
+    (
+        "kiwipete",
+        5,
+        193_690_690,
+        "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    ),
+    (
+        "pos3",
+        7,
+        178_633_661,
+        "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+    ),
+    (
+        "pos4",
+        5,
+        15_833_292,
+        "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1",
+    ),
+    (
+        "pos5",
+        5,
+        89_941_194,
+        "rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8",
+    ),
+    (
+        "pos6",
+        5,
+        164_075_551,
+        "r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10",
+    ),
+];
+
+fn main() {
+    let portable = std::env::args().any(|argument| argument == "--portable");
+    let processor = if portable {
+        Processor::Portable
+    } else {
+        Processor::Native
+    };
+    let mut product = 1.0;
+    for (name, depth, nodes, fen) in SIX {
+        let position = Position::from_fen_with(fen, CastlingMode::Standard, Tolerance::PERFT)
+            .expect("the standard positions are sound");
+        let mut times: Vec<f64> = (0..5)
+            .map(|_| {
+                let begin = Instant::now();
+                assert_eq!(count_paths(&position, depth, processor), nodes, "{name}");
+                begin.elapsed().as_secs_f64()
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        let speed = nodes as f64 / times[2] / 1e6;
+        product *= speed;
+        println!(
+            "{name:10} {speed:8.0} (best {:8.0})",
+            nodes as f64 / times[0] / 1e6
+        );
+    }
+    println!("mean       {:8.0}", product.powf(1.0 / 6.0));
+}

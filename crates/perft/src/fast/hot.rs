@@ -1,0 +1,6 @@
+//! All that is compiled once for each kind of processor. The macro `tuned` wraps every function
+//! that is not inlined for certain; it is defined where this module is included.
+
+pub(crate) mod engine;
+mod expand;
+mod leaf;
