@@ -4,6 +4,7 @@ use referee_chess::Sliders;
 
 use super::expand::expand;
 use super::leaf::leaf;
+use super::null::count_two;
 use crate::board::{Board, Side};
 
 tuned! {
@@ -16,6 +17,9 @@ tuned! {
     ) -> u64 {
         if depth <= 1 {
             return leaf::<S, C>(sliders, board, en_passant);
+        }
+        if depth == 2 {
+            return count_two::<S, C>(sliders, board, en_passant);
         }
         let mut total = 0;
         expand::<S, C>(sliders, board, en_passant, |next, en_passant| {

@@ -4,3 +4,4 @@
 pub(crate) mod engine;
 mod expand;
 mod leaf;
+mod null;
