@@ -2,15 +2,12 @@
 
 use core::fmt;
 
+use crate::limits::COUNTER_MAX;
 use crate::rays::line;
 use crate::sliders::{Sliders, WithSliders, with_sliders};
 use crate::{
     Bitboard, CastlingMode, Color, File, Piece, Position, Rank, Role, Setup, Square, zobrist,
 };
-
-/// The greatest halfmove clock and the greatest move number that are taken. The longest game
-/// that FIDE Laws 9.6.2 allow has below 9,000 moves of each side.
-pub const COUNTER_MAX: u32 = 20_000;
 
 /// Why a setup cannot be played from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
