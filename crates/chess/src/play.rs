@@ -66,7 +66,7 @@ impl Position {
             self.hash ^= zobrist::en_passant(square.file());
         }
         self.halfmove_clock = self.halfmove_clock.saturating_add(1);
-        let mut passed = None;
+        self.passed = None;
         match mv.kind() {
             MoveKind::Ordinary => {
                 let role = self.board.role_at(from).unwrap_or(Role::Pawn);
@@ -81,7 +81,7 @@ impl Position {
             MoveKind::DoubleStep => {
                 self.relocate(us, Role::Pawn, from, to);
                 self.halfmove_clock = 0;
-                passed = Some(Square::from_low_bits(to.index() as u8 ^ 8));
+                self.passed = Some(Square::from_low_bits(to.index() as u8 ^ 8));
             }
             MoveKind::Castle => {
                 let (king_to, rook_to) = castle_targets(from, to);
@@ -112,8 +112,7 @@ impl Position {
         self.turn = !us;
         self.hash ^= zobrist::black_to_move();
         self.find_checks_and_pins();
-        self.passed = passed;
-        if let Some(square) = passed {
+        if let Some(square) = self.passed {
             self.set_en_passant(square);
         }
     }
