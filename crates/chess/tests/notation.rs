@@ -259,11 +259,18 @@ proptest! {
             for tolerance in [Tolerance::STRICT, Tolerance::LENIENT, Tolerance::PERFT] {
                 match Position::from_fen_with(&text, mode, tolerance) {
                     Ok(position) => check_fen(&position, tolerance),
-                    Err(error) => prop_assert!(!error.issues.is_empty() && !error.to_string().is_empty()),
+                    Err(error) => {
+                        prop_assert!(!error.issues.is_empty());
+                        prop_assert!(!error.to_string().is_empty());
+                    }
                 }
             }
         }
-        let readings = [position.read_uci(&text), position.read_san(&text), position.read_move(&text)];
+        let readings = [
+            position.read_uci(&text),
+            position.read_san(&text),
+            position.read_move(&text),
+        ];
         for reading in readings {
             match reading {
                 Ok(mv) => prop_assert!(position.is_legal(mv), "{}: {:?}", text, position),

@@ -151,7 +151,8 @@ impl fmt::Display for FenIssue {
             ),
             FenFault::Repeated { letter } => write!(
                 f,
-                "{field}, byte {offset}: {letter:?} names a right again; expected is each right once"
+                "{field}, byte {offset}: {letter:?} names a right again; expected is each \
+                 right once"
             ),
         }
     }
