@@ -19,8 +19,8 @@ use referee_chess::{Sliders, Square};
 use super::expand::{expand, expand_en_passant, passed};
 use super::leaf::{count_pawns, leaf};
 use crate::board::{
-    Board, Kind, Side, ahead, back, bishop, bit, can_castle, each, east, is_many, lowest, rook,
-    size, west,
+    Board, Kind, Side, ahead, back, bishop, bit, can_castle, castle_targets, each, east, is_many,
+    lowest, rook, size, west,
 };
 
 /// So many sliding pieces of a side are dealt with, queens counted twice; boards with more are
@@ -67,9 +67,9 @@ impl Arrivals {
 /// Where our moves can change their checks, pins, steps of the king and castling.
 #[derive(Default)]
 struct Critical {
-    /// Pieces that matter where they stand.
+    /// Pieces that shield a line, on either side of which something matters.
     origins: u64,
-    /// Squares that no piece arrives on without effect.
+    /// Squares on which a piece blocks a line that matters, or bars castling.
     arrivals: u64,
     /// Squares on which a piece that attacks `zone` may block a second attack on it.
     second: u64,
@@ -77,8 +77,22 @@ struct Critical {
     zone: u64,
     /// Those of them that we attack exactly once.
     sole: u64,
-    /// Squares from which a knight, bishop, rook, pawn or king gives check, pins, or attacks a
-    /// square of the zone that is safe so far.
+    /// Squares from which a piece gives check or pins.
+    strikes: Reach,
+    /// Squares from which a piece attacks a square of the zone that is safe so far.
+    guards: Reach,
+    /// The squares of the zone that their king may step to, and those that we attack at least
+    /// once and at least twice.
+    steps: u64,
+    once: u64,
+    twice: u64,
+    /// How many of their replies are steps of the king and castlings.
+    king_moves: u64,
+}
+
+/// Squares from which pieces act on something, by kind.
+#[derive(Default)]
+struct Reach {
     knights: u64,
     bishops: u64,
     rooks: u64,
@@ -86,11 +100,52 @@ struct Critical {
     kings: u64,
 }
 
+impl Reach {
+    #[inline(always)]
+    fn of(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Pawn => self.pawns,
+            Kind::Knight => self.knights,
+            Kind::Bishop => self.bishops,
+            Kind::Rook => self.rooks,
+            Kind::Queen => self.bishops | self.rooks,
+            Kind::King => self.kings,
+        }
+    }
+}
+
+/// What a piece of a known kind attacks on an occupied board.
+#[inline(always)]
+fn attacks<S: Sliders, C: Side>(sliders: S, kind: Kind, from: Square, occupied: u64) -> u64 {
+    match kind {
+        Kind::Pawn => pawn_attacks(C::COLOR, from).0,
+        Kind::Knight => knight_attacks(from).0,
+        Kind::Bishop => bishop(sliders, from, occupied),
+        Kind::Rook => rook(sliders, from, occupied),
+        Kind::Queen => bishop(sliders, from, occupied) | rook(sliders, from, occupied),
+        Kind::King => king_attacks(from).0,
+    }
+}
+
+/// What it does to their replies when a square is left.
+#[derive(Clone, Copy, Default)]
+struct Vacated {
+    /// By how much they grow.
+    gain: u64,
+    /// The arrivals for which this does not hold.
+    except: u64,
+    /// Pawns whose capture of our piece has been taken off already; `weight` is what it counts.
+    mutual: u64,
+    weight: u64,
+}
+
 /// What the other side has after a null move, and what bears on it.
 struct Replies {
     occupied: u64,
     them: u64,
     their_pawns: u64,
+    /// Their pawns that are not pinned.
+    free_pawns: u64,
     count: u64,
     /// Their pieces that are not pinned, by the way they move.
     diagonals: u64,
@@ -116,18 +171,18 @@ impl Replies {
         self.west | self.east | self.front | self.second_front | self.lines
     }
 
-    /// By how much their replies grow when a square is left, and the arrivals for which this does
-    /// not hold.
+    /// What it does to their replies when a square is left.
     #[inline(always)]
-    fn vacate<S: Sliders, C: Side>(&self, sliders: S, from: Square) -> (u64, u64) {
+    fn vacate<S: Sliders, C: Side>(&self, sliders: S, from: Square) -> Vacated {
         let left = bit(from);
         let weight = if left & self.last != 0 { 4 } else { 1 };
         let mut gain = 0u64;
         let mut except = 0;
+        let mut mutual = 0;
         if left & (self.west | self.east) != 0 {
             let captures = size(left & self.west) + size(left & self.east);
             gain = gain.wrapping_sub(weight * captures);
-            except |= pawn_attacks(C::COLOR, from).0 & self.their_pawns;
+            mutual = pawn_attacks(C::COLOR, from).0 & self.free_pawns;
         }
         if left & (self.front | self.second_front) != 0 {
             if left & self.front != 0 {
@@ -159,7 +214,12 @@ impl Replies {
                 },
             );
         }
-        (gain, except)
+        Vacated {
+            gain,
+            except,
+            mutual,
+            weight,
+        }
     }
 
     /// By how much their replies grow when the piece on a square is taken.
@@ -217,36 +277,131 @@ struct Sum {
 }
 
 impl Sum {
-    /// Adds the moves of one piece whose replies are known, and returns those that have to be
-    /// made. `attacks` is what the piece attacks where it stands, `risky` where a piece of its
-    /// kind acts on their king.
+    /// Adds the moves of one piece, or of several pawns, whose replies are known, and returns
+    /// those that have to be made. `attacked` is what a piece attacks where it stands.
     #[inline(always)]
     fn add_piece<S: Sliders, C: Side>(
         &mut self,
-        sliders: S,
-        replies: &Replies,
-        critical: &Critical,
+        view: &View<'_, S>,
+        kind: Kind,
         from: Square,
-        attacks: u64,
+        attacked: u64,
         to: u64,
-        risky: u64,
     ) -> u64 {
-        if bit(from) & critical.origins != 0 || attacks & critical.sole != 0 {
+        let View {
+            replies, critical, ..
+        } = view;
+        if bit(from) & critical.origins != 0 {
             return to;
         }
-        let mut known = to & !(critical.arrivals | risky);
-        if attacks & critical.zone != 0 {
+        let vacated = if bit(from) & replies.sensitive() != 0 {
+            replies.vacate::<S, C>(view.sliders, from)
+        } else {
+            Vacated::default()
+        };
+        let known = self.add_quickly::<S>(view, kind, attacked, to, vacated);
+        let rest = to & !known;
+        if rest == 0 {
+            return 0;
+        }
+        rest & !self.add_around_king::<S, C>(view, kind, from, attacked, rest, vacated)
+    }
+
+    /// Adds those moves that do not touch the surroundings of their king, and returns them.
+    #[inline(always)]
+    fn add_quickly<S: Sliders>(
+        &mut self,
+        view: &View<'_, S>,
+        kind: Kind,
+        attacked: u64,
+        to: u64,
+        vacated: Vacated,
+    ) -> u64 {
+        let critical = view.critical;
+        if attacked & critical.sole != 0 {
+            return 0;
+        }
+        let mut known =
+            to & !(critical.arrivals | critical.strikes.of(kind) | critical.guards.of(kind));
+        if attacked & critical.zone != 0 {
             known &= !critical.second;
         }
-        let mut each_has = replies.count;
-        if bit(from) & replies.sensitive() != 0 {
-            let (gain, except) = replies.vacate::<S, C>(sliders, from);
-            each_has = each_has.wrapping_add(gain);
-            known &= !except;
-        }
-        self.total = self.total.wrapping_add(size(known).wrapping_mul(each_has));
+        known &= !vacated.except;
+        let each_has = view.replies.count.wrapping_add(vacated.gain);
+        self.total = self
+            .total
+            .wrapping_add(size(known).wrapping_mul(each_has))
+            .wrapping_add(size(known & vacated.mutual) * vacated.weight);
         self.arrivals.add(known);
-        to & !known
+        known
+    }
+
+    /// Adds those moves that only change what their king can step to, and returns them.
+    #[inline(always)]
+    fn add_around_king<S: Sliders, C: Side>(
+        &mut self,
+        view: &View<'_, S>,
+        kind: Kind,
+        from: Square,
+        attacked: u64,
+        to: u64,
+        vacated: Vacated,
+    ) -> u64 {
+        let critical = view.critical;
+        let mut known = to & !(critical.arrivals | critical.strikes.of(kind) | vacated.except);
+        if attacked & critical.zone != 0 {
+            known &= !critical.second;
+        }
+        let kept = critical.once & !(attacked & !critical.twice);
+        let each_has = view.replies.count.wrapping_add(vacated.gain);
+        let each_has = each_has.wrapping_sub(critical.king_moves);
+        each(known, |to| {
+            let occupied = view.replies.occupied ^ bit(from);
+            let now = kept | attacks::<S, C>(view.sliders, kind, to, occupied);
+            let moves = view.king_moves(now);
+            self.total = self.total.wrapping_add(each_has.wrapping_add(moves));
+        });
+        self.total = self
+            .total
+            .wrapping_add(size(known & vacated.mutual) * vacated.weight);
+        self.arrivals.add(known);
+        known
+    }
+}
+
+/// Whether nothing bars castling of a king on the e-file with a rook in the corner (FIDE Laws
+/// 3.8.2.2). No piece stands behind that rook.
+#[inline(always)]
+fn can_castle_usually(king: Square, castler: Square, occupied: u64, attacked: u64) -> bool {
+    let (king_to, _) = castle_targets(king, castler);
+    let crossed = between(king, king_to).0 | bit(king_to);
+    between(king, castler).0 & occupied == 0 && crossed & attacked == 0
+}
+
+/// All that bears on our moves.
+struct View<'a, S> {
+    sliders: S,
+    board: &'a Board,
+    replies: &'a Replies,
+    critical: &'a Critical,
+}
+
+impl<S: Sliders> View<'_, S> {
+    /// How many steps and castlings their king has while we attack some squares.
+    #[inline(always)]
+    fn king_moves(&self, attacked: u64) -> u64 {
+        let them = self.replies.them;
+        let mut count = size(self.critical.steps & !attacked);
+        each(self.board.castling & them, |castler| {
+            let king = lowest(self.board.kings & them);
+            count += u64::from(can_castle_usually(
+                king,
+                castler,
+                self.replies.occupied,
+                attacked,
+            ));
+        });
+        count
     }
 }
 
@@ -330,7 +485,10 @@ tuned! {
         let mut critical = Critical::default();
         let steps = king_attacks(their_king).0 & !them;
         critical.zone = steps;
-        critical.arrivals = king_attacks(their_king).0 & them;
+        critical.steps = steps;
+        critical.once = once;
+        critical.twice = twice;
+        critical.arrivals = king_attacks(their_king).0 & them & !twice;
         let mut their_pinned = 0;
         let snipers = (rook_rays(their_king).0 & board.orthogonals
             | bishop_rays(their_king).0 & board.diagonals)
@@ -357,29 +515,32 @@ tuned! {
         each(board.castling & them, |castler| {
             let path = between(their_king, castler).0;
             if path & them == 0 {
-                let (king_to, _) = crate::board::castle_targets(their_king, castler);
+                let (king_to, _) = castle_targets(their_king, castler);
                 critical.zone |= between(their_king, king_to).0 | bit(king_to);
                 critical.arrivals |= path | bit(castler);
                 critical.origins |= path & us;
-                count += u64::from(can_castle::<S, C::Other>(
-                    sliders, board, their_king, castler, once,
-                ));
+                let can = can_castle_usually(their_king, castler, occupied, once);
+                count += u64::from(can);
             }
         });
+        critical.king_moves = count;
         critical.sole = critical.zone & once & !twice;
         let safe = critical.zone & !once;
         let king_bishop = bishop(sliders, their_king, occupied);
         let king_rook = rook(sliders, their_king, occupied);
-        critical.bishops = bishop(sliders, their_king, occupied & !(king_bishop & them));
-        critical.rooks = rook(sliders, their_king, occupied & !(king_rook & them));
-        critical.knights = knight_attacks(their_king).0;
-        let goals = safe | bit(their_king);
-        critical.pawns = west::<C::Other>(goals) | east::<C::Other>(goals);
+        critical.strikes = Reach {
+            knights: knight_attacks(their_king).0,
+            bishops: bishop(sliders, their_king, occupied & !(king_bishop & them)),
+            rooks: rook(sliders, their_king, occupied & !(king_rook & them)),
+            pawns: pawn_attacks(<C::Other>::COLOR, their_king).0,
+            kings: 0,
+        };
+        critical.guards.pawns = west::<C::Other>(safe) | east::<C::Other>(safe);
         each(safe, |square| {
-            critical.knights |= knight_attacks(square).0;
-            critical.kings |= king_attacks(square).0;
-            critical.bishops |= bishop(sliders, square, occupied);
-            critical.rooks |= rook(sliders, square, occupied);
+            critical.guards.knights |= knight_attacks(square).0;
+            critical.guards.kings |= king_attacks(square).0;
+            critical.guards.bishops |= bishop(sliders, square, occupied);
+            critical.guards.rooks |= rook(sliders, square, occupied);
         });
         // Our sliding pieces around their king: what opens and closes their lines.
         let mut index = 0;
@@ -393,7 +554,7 @@ tuned! {
                     critical.second |= between(from, square).0;
                 }
             });
-            each(rays & safe & !attacks, |square| {
+            each(rays & critical.zone & !twice & !attacks, |square| {
                 let shield = between(from, square).0 & occupied;
                 if !is_many(shield) {
                     critical.origins |= shield & us;
@@ -414,6 +575,7 @@ tuned! {
             occupied,
             them,
             their_pawns: board.pawns & them,
+            free_pawns: pawns,
             count,
             diagonals: board.diagonals & free,
             orthogonals: board.orthogonals & free,
@@ -473,6 +635,12 @@ tuned! {
         });
 
         // Our moves.
+        let view = View {
+            sliders,
+            board,
+            replies: &replies,
+            critical: &critical,
+        };
         let mut sum = Sum::default();
         let mut made = 0;
         let mut make = |kind: Kind, from: Square, to: u64| {
@@ -481,34 +649,24 @@ tuned! {
                 made += leaf::<S, C::Other>(sliders, &next, 0);
             });
         };
-        let on_pin = |from: Square, to: u64| {
-            if bit(from) & pinned != 0 { to & line(king, from).0 } else { to }
-        };
         each(board.knights & us & !pinned, |from| {
-            let attacks = knight_attacks(from).0;
-            let rest = sum.add_piece::<S, C>(
-                sliders, &replies, &critical, from, attacks, attacks & !us, critical.knights,
-            );
-            make(Kind::Knight, from, rest);
+            let attacked = knight_attacks(from).0;
+            let kind = Kind::Knight;
+            make(kind, from, sum.add_piece::<S, C>(&view, kind, from, attacked, attacked & !us));
         });
         let mut index = 0;
-        let mut slide = |sum: &mut Sum, kind: Kind, from: Square, risky: u64| {
-            let attacks = ours[index & (SLIDERS_MAX - 1)];
+        let mut slide = |sum: &mut Sum, kind: Kind, from: Square| {
+            let attacked = ours[index & (SLIDERS_MAX - 1)];
             index += 1;
-            let to = on_pin(from, attacks & !us);
-            let rest =
-                sum.add_piece::<S, C>(sliders, &replies, &critical, from, attacks, to, risky);
-            make(kind, from, rest);
+            let to = attacked & !us;
+            let to = if bit(from) & pinned != 0 { to & line(king, from).0 } else { to };
+            make(kind, from, sum.add_piece::<S, C>(&view, kind, from, attacked, to));
         };
-        each(bishops, |from| slide(&mut sum, Kind::Bishop, from, critical.bishops));
-        each(rooks, |from| slide(&mut sum, Kind::Rook, from, critical.rooks));
-        each(queens, |from| {
-            slide(&mut sum, Kind::Queen, from, critical.bishops | critical.rooks);
-        });
+        each(bishops, |from| slide(&mut sum, Kind::Bishop, from));
+        each(rooks, |from| slide(&mut sum, Kind::Rook, from));
+        each(queens, |from| slide(&mut sum, Kind::Queen, from));
         let to = king_attacks(king).0 & !us & !attacked;
-        let rest = sum.add_piece::<S, C>(
-            sliders, &replies, &critical, king, king_attacks(king).0, to, critical.kings,
-        );
+        let rest = sum.add_piece::<S, C>(&view, Kind::King, king, king_attacks(king).0, to);
         make(Kind::King, king, rest);
         each(board.castling & us, |castler| {
             if can_castle::<S, C>(sliders, board, king, castler, attacked) {
@@ -516,9 +674,7 @@ tuned! {
                 made += leaf::<S, C::Other>(sliders, &next, 0);
             }
         });
-        made += pawn_moves::<S, C>(
-            sliders, board, &replies, &critical, our_pawns, pinned, king, &mut sum,
-        );
+        made += pawn_moves::<S, C>(&view, &mut sum, king, pinned);
         if en_passant != 0 {
             expand_en_passant::<S, C>(sliders, board, en_passant, 0, &mut |next, _| {
                 made += leaf::<S, C::Other>(sliders, next, 0);
@@ -534,77 +690,91 @@ tuned! {
     /// Adds the moves of our pawns, and returns the replies to those that were made.
     #[inline]
     fn pawn_moves<S: Sliders, C: Side>(
-        sliders: S,
-        board: &Board,
-        replies: &Replies,
-        critical: &Critical,
-        our_pawns: u64,
-        pinned: u64,
-        king: Square,
+        view: &View<'_, S>,
         sum: &mut Sum,
+        king: Square,
+        pinned: u64,
     ) -> u64 {
+        let (board, replies, critical) = (view.board, view.replies, view.critical);
+        let them = replies.them;
         let occupied = replies.occupied;
+        let our_pawns = board.pawns & (occupied ^ them);
         let mut made = 0;
-        // Pawns that only move ahead or take, and change nothing by leaving, go as one set.
+        let mut make = |from: u64, to: u64| {
+            each(to, |to| {
+                let to = bit(to);
+                if to & C::LAST != 0 {
+                    for kind in [Kind::Queen, Kind::Rook, Kind::Bishop, Kind::Knight] {
+                        let next = board.after_promotion::<C>(from, to, kind);
+                        made += leaf::<S, C::Other>(view.sliders, &next, 0);
+                    }
+                } else {
+                    let next = board.after::<C>(Kind::Pawn, from, to);
+                    let is_double = from == back::<C>(back::<C>(to));
+                    let en_passant = if is_double { passed::<C>(&next, to) } else { 0 };
+                    made += leaf::<S, C::Other>(view.sliders, &next, en_passant);
+                }
+            });
+        };
+        // A double step beside their pawns gives each one more reply: en passant. That pawn is
+        // not pinned and ours shields nothing, so taking is legal. Pinned ones are left out here.
+        let takers = replies.free_pawns;
+        let pinned_takers = replies.their_pawns & !takers;
+        let unclear = west_of(pinned_takers) | east_of(pinned_takers);
+        let passing = |double: u64| {
+            size(double & west_of(takers)) + size(double & east_of(takers))
+        };
+
+        // Pawns that change nothing by leaving go as one set.
         let guards = west::<C::Other>(critical.sole) | east::<C::Other>(critical.sole);
         let special = our_pawns & (pinned | critical.origins | guards | replies.sensitive());
         let plain = our_pawns & !special;
-        let risky = critical.arrivals | critical.pawns | C::LAST;
-        let near = west::<C::Other>(critical.zone) | east::<C::Other>(critical.zone);
-        let from_set = |pawns: u64, goal: u64| {
-            let second = if pawns & near != 0 { critical.second } else { 0 };
-            let risky = risky | second;
-            let single = ahead::<C>(pawns) & !occupied;
-            let double = ahead::<C>(single & C::THIRD) & !occupied & goal;
-            let takers = board.pawns & replies.them;
-            let answered = double & (west_of(takers) | east_of(takers));
-            let (single, west, east) = (
-                single & goal,
-                west::<C>(pawns) & replies.them & goal,
-                east::<C>(pawns) & replies.them & goal,
-            );
-            (single, double, west, east, risky, answered)
-        };
-        let mut act = |sum: &mut Sum, pawns: u64, goal: u64, all_made: bool, each_has: u64, except: u64| {
-            let (single, double, west, east, risky, answered) = from_set(pawns, goal);
-            let risky = if all_made { !0 } else { risky | except };
-            for (to, risky, origin) in [
-                (single, risky, (|to| back::<C>(to)) as fn(u64) -> u64),
-                (double, risky | answered, |to| back::<C>(back::<C>(to))),
-                (west, risky, |to| back::<C>(to << 1)),
-                (east, risky, |to| back::<C>(to >> 1)),
-            ] {
-                let known = to & !risky;
-                sum.total = sum.total.wrapping_add(size(known).wrapping_mul(each_has));
-                sum.arrivals.add(known);
-                each(to & !known, |to| {
-                    let to = bit(to);
-                    let from = origin(to);
-                    if to & C::LAST != 0 {
-                        for kind in [Kind::Queen, Kind::Rook, Kind::Bishop, Kind::Knight] {
-                            let next = board.after_promotion::<C>(from, to, kind);
-                            made += leaf::<S, C::Other>(sliders, &next, 0);
-                        }
-                    } else {
-                        let next = board.after::<C>(Kind::Pawn, from, to);
-                        let is_double = from == back::<C>(back::<C>(to));
-                        let en_passant = if is_double { passed::<C>(&next, to) } else { 0 };
-                        made += leaf::<S, C::Other>(sliders, &next, en_passant);
-                    }
-                });
-            }
-        };
-        act(sum, plain, !0, false, replies.count, 0);
+        let single = ahead::<C>(plain) & !occupied;
+        let double = ahead::<C>(single & C::THIRD) & !occupied;
+        let (to_west, to_east) = (west::<C>(plain), east::<C>(plain));
+        let attacked = to_west | to_east;
+        for (to, double, side) in [
+            (single | double, double, 0),
+            (to_west & them, 0, 1),
+            (to_east & them, 0, 2),
+        ] {
+            let safe = to & !(C::LAST | double & unclear);
+            let vacated = Vacated::default();
+            let known = sum.add_quickly::<S>(view, Kind::Pawn, attacked, safe, vacated);
+            sum.total = sum.total.wrapping_add(passing(double & known));
+            each(to & !known, |to| {
+                let behind = back::<C>(bit(to));
+                let from = match side {
+                    0 if behind & plain != 0 => behind,
+                    0 => back::<C>(behind),
+                    1 => behind << 1,
+                    _ => behind >> 1,
+                };
+                let to = bit(to);
+                let known = sum.add_around_king::<S, C>(
+                    view,
+                    Kind::Pawn,
+                    lowest(from),
+                    west::<C>(from) | east::<C>(from),
+                    to & safe,
+                    vacated,
+                );
+                sum.total = sum.total.wrapping_add(passing(double & known));
+                make(from, to & !known);
+            });
+        }
         each(special, |from| {
             let set = bit(from);
             let goal = if set & pinned != 0 { line(king, from).0 } else { !0 };
-            let all_made = set & (critical.origins | guards) != 0;
-            let (gain, except) = if all_made || set & replies.sensitive() == 0 {
-                (0, 0)
-            } else {
-                replies.vacate::<S, C>(sliders, from)
-            };
-            act(sum, set, goal, all_made, replies.count.wrapping_add(gain), except);
+            let single = ahead::<C>(set) & !occupied;
+            let double = ahead::<C>(single & C::THIRD) & !occupied;
+            let attacked = west::<C>(set) | east::<C>(set);
+            let to = (single | double | attacked & them) & goal;
+            let safe = to & !(C::LAST | double & unclear);
+            let rest = sum.add_piece::<S, C>(view, Kind::Pawn, from, attacked, safe);
+            let known = safe & !rest;
+            sum.total = sum.total.wrapping_add(passing(double & known));
+            make(set, to & !known);
         });
         made
     }
