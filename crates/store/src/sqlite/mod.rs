@@ -292,8 +292,8 @@ impl Store for SqliteStore {
             self.readers.close().await;
             let (reply, answer) = oneshot::channel();
             if self.writes.send(Command::Close(reply)).await.is_err() {
-                // Closed before, or being closed. The writer lets go of the position as its last
-                // act, after it has released the files.
+                // Closed before, or being closed. The writer lets go of the position after it has
+                // released the files.
                 let mut position = self.position();
                 while position.changed().await.is_ok() {}
                 return Ok(());

@@ -90,7 +90,7 @@ impl Readers {
         }
     }
 
-    /// Refuses new reads and those that wait, waits for those that run, closes the connections.
+    /// Refuses new reads, waits for those that were let in, and closes the connections.
     pub(super) async fn close(&self) {
         self.admitted.close();
         // All permits at once means that nothing runs; on a second call it is closed already.
@@ -128,5 +128,85 @@ fn transact<T>(
         }
         // The index was written between the two; a newer state has it.
         commit()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::sqlite::connection::{lock, open_writer};
+    use crate::sqlite::recent::Recent;
+
+    #[tokio::test]
+    async fn too_many_reads_are_refused_at_once_and_none_runs_after_the_close() {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let path = folder.path().join("referee.db");
+        let _lock = lock(&path).expect("the lock is free");
+        let _writer = open_writer(&path).expect("the database opens");
+        let readers = Readers::new(path, SharedRecent::new(Recent::new(0)));
+
+        // Reads that run until they are let go.
+        let mut running = Vec::new();
+        let (started, starts) = mpsc::channel();
+        for _ in 0..READERS {
+            let (release, released) = mpsc::channel::<()>();
+            let started = started.clone();
+            let mut read = Box::pin(readers.read(move |_| {
+                started.send(()).expect("the test listens");
+                released.recv().expect("the test lets go");
+                Ok(7)
+            }));
+            poll_once(read.as_mut()).await;
+            running.push((read, release));
+        }
+        for _ in 0..READERS {
+            starts.recv().expect("a read starts");
+        }
+        let mut waiting = Vec::new();
+        for _ in 0..QUEUE_READS {
+            let mut read = Box::pin(readers.read(|_| Ok(8)));
+            assert!(poll_once(read.as_mut()).await.is_none());
+            waiting.push(read);
+        }
+        let full = ReadError::Fault(Fault::Overloaded {
+            queue: "reads",
+            limit: QUEUE_READS,
+        });
+        assert_eq!(readers.read(|_| Ok(9)).await, Err(full));
+
+        // One that is given up makes room for another.
+        waiting.pop();
+        let mut read = Box::pin(readers.read(|_| Ok(10)));
+        assert!(poll_once(read.as_mut()).await.is_none());
+
+        let mut close = Box::pin(readers.close());
+        assert!(
+            poll_once(close.as_mut()).await.is_none(),
+            "reads are running"
+        );
+        let closed = ReadError::Fault(Fault::Closed);
+        assert_eq!(readers.read(|_| Ok(11)).await, Err(closed));
+        for (read, release) in running {
+            release.send(()).expect("the read runs");
+            assert_eq!(read.await, Ok(7));
+        }
+        // Those that were let in before the close are still served, in their order.
+        for read in waiting {
+            assert_eq!(read.await, Ok(8));
+        }
+        assert_eq!(read.await, Ok(10));
+        close.await;
+    }
+
+    async fn poll_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
+        std::future::poll_fn(|context| {
+            std::task::Poll::Ready(match future.as_mut().poll(context) {
+                std::task::Poll::Ready(output) => Some(output),
+                std::task::Poll::Pending => None,
+            })
+        })
+        .await
     }
 }

@@ -293,10 +293,10 @@ impl Writer {
         });
         let result = checkpoint.and(closed);
         drop(lock);
+        drop(position);
         for reply in closers {
             drop(reply.send(result.clone()));
         }
-        drop(position);
     }
 
     fn execute(&self, statement: &str) -> rusqlite::Result<()> {
