@@ -1,0 +1,54 @@
+//! The `referee` binary: configuration, wiring, signals and exit codes.
+//!
+//! Exit codes: 0 after the work is done or a drain, 1 where the work failed or could not start,
+//! 64 for a command line or a setting that makes no sense.
+
+#![forbid(unsafe_code)]
+
+mod log;
+mod serve_command;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The exit code for a command line that makes no sense (`EX_USAGE` of sysexits.h).
+const EXIT_USAGE: u8 = 64;
+
+/// A chess referee: it rules on moves and games, with reasons, and forgets nothing.
+#[derive(Debug, Parser)]
+#[command(name = "referee", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    log: log::LogArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs the gRPC service.
+    Serve(serve_command::ServeArguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are answers, all else is a mistake. A closed terminal is neither.
+            let _ = error.print();
+            return if error.use_stderr() {
+                ExitCode::from(EXIT_USAGE)
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
+    if let Err(error) = arguments.log.start() {
+        eprintln!("error: {error}");
+        return ExitCode::from(EXIT_USAGE);
+    }
+    match arguments.command {
+        Command::Serve(serve) => serve.run(),
+    }
+}

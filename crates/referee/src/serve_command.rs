@@ -1,0 +1,116 @@
+//! `referee serve`: opens the store, binds the listener, serves until a signal, drains, closes.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use referee_server::{ServeOptions, serve};
+use referee_store::{SqliteStore, Store};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The command line of `referee serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// The address to listen on; port 0 picks a free one.
+    #[arg(long, env = "REFEREE_LISTEN", default_value = "127.0.0.1:50051")]
+    listen: SocketAddr,
+    /// The file that games are kept in; it is created where it is missing.
+    #[arg(long, env = "REFEREE_STORE", default_value = "referee.db")]
+    store: PathBuf,
+    /// How many seconds open calls and streams may go on after SIGTERM. Range: 0 to 600.
+    #[arg(
+        long,
+        env = "REFEREE_DRAIN_TIMEOUT_SECONDS",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(0..=600)
+    )]
+    drain_timeout_seconds: u64,
+    /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
+    #[arg(long, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+}
+
+impl ServeArguments {
+    /// Runs the service until a signal.
+    pub(crate) fn run(self) -> ExitCode {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        if let Some(threads) = self.threads {
+            builder.worker_threads(usize::from(threads));
+        }
+        let outcome = match builder.enable_all().build() {
+            Ok(runtime) => runtime.block_on(self.run_until_signal()),
+            Err(error) => Err(format!("cannot start threads: {error}")),
+        };
+        match outcome {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => {
+                tracing::error!("{message}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    async fn run_until_signal(self) -> Result<(), String> {
+        let no_signal = |error| format!("cannot wait for signals: {error}");
+        let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
+        let path = self.store.display().to_string();
+        if path.starts_with("postgres://") || path.starts_with("postgresql://") {
+            return Err(
+                "--store names a PostgreSQL database, which this version cannot use; name \
+                        a file"
+                    .into(),
+            );
+        }
+        // Opening migrates and recovers, which blocks.
+        let open = tokio::task::spawn_blocking(move || SqliteStore::open(&self.store));
+        let store = open
+            .await
+            .map_err(|error| error.to_string())?
+            .map_err(|e| e.to_string())?;
+        let store: Arc<dyn Store> = Arc::new(store);
+        let listener = TcpListener::bind(self.listen)
+            .await
+            .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        announce(address);
+        tracing::info!(%address, store = %path, "listening");
+        let stop = async move {
+            let name = tokio::select! {
+                _ = terminate.recv() => "SIGTERM",
+                _ = interrupt.recv() => "SIGINT",
+            };
+            tracing::info!(signal = name, "draining");
+        };
+        let drain_timeout = Duration::from_secs(self.drain_timeout_seconds);
+        let served = serve(
+            listener,
+            Arc::clone(&store),
+            ServeOptions { drain_timeout },
+            stop,
+        )
+        .await;
+        store
+            .close()
+            .await
+            .map_err(|error| format!("cannot close the store: {error}"))?;
+        served.map_err(|error| match std::error::Error::source(&error) {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        })?;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+/// Says on standard output where the service is to be reached, for scripts that start it.
+fn announce(address: SocketAddr) {
+    let mut out = std::io::stdout();
+    // Nobody may be listening to standard output; that is no reason to stop.
+    let _ = writeln!(out, "referee is listening on {address}").and_then(|()| out.flush());
+}

@@ -1,0 +1,441 @@
+//! The referee's desk: games in memory, judged one action at a time, and acknowledged when they
+//! are on disk.
+//!
+//! A game in memory is only a copy of its record. Whoever finds that the record has moved on
+//! reads it again and judges anew, so a copy that is out of date, or a second one, does no harm.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+use prost::Message;
+use referee_api::v1;
+use referee_laws::{Action, EDITION, Game, Judgment};
+use referee_store::{
+    Answer, AnswerBody, Append, AppendError, Appended, Created, GameKey, GameRow, NewGame, Store,
+    Write,
+};
+use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+
+use crate::limits;
+use crate::record::{damaged, read_effects, read_event, read_genesis};
+use crate::status::{ApiError, from_append, from_create};
+use crate::view;
+
+/// The platform of a service without tenants.
+pub(crate) const PLATFORM: &str = "default";
+
+/// Judges actions and keeps records.
+pub(crate) struct Desk {
+    store: Arc<dyn Store>,
+    cells: Mutex<LruCache<String, Arc<Cell>>>,
+}
+
+/// The place of one game in memory.
+struct Cell {
+    live: tokio::sync::Mutex<Option<Live>>,
+    /// The sequence of the last event that is known here; followers wait for it to change.
+    sequence: watch::Sender<i64>,
+}
+
+/// A game in memory.
+#[derive(Clone)]
+pub(crate) struct Live {
+    pub(crate) genesis: Arc<v1::Game>,
+    pub(crate) game: Game,
+    pub(crate) sequence: i64,
+    pub(crate) update_time_us: i64,
+}
+
+impl Live {
+    fn read(row: &GameRow) -> Result<Live, ApiError> {
+        let (genesis, game) = read_genesis(&row.genesis)?;
+        let update_time_us = row.create_time_us;
+        Ok(Live {
+            genesis: Arc::new(genesis),
+            game,
+            sequence: 0,
+            update_time_us,
+        })
+    }
+
+    fn apply(&mut self, event: &v1::GameEvent) -> Result<(), ApiError> {
+        if event.sequence != self.sequence + 1 {
+            return Err(damaged("an event is missing"));
+        }
+        let effects = read_effects(event)?;
+        self.game
+            .apply(&effects)
+            .map_err(|error| damaged(&error.to_string()))?;
+        if event.fen != self.game.position().to_string() {
+            return Err(damaged(
+                "an event has another position than its moves lead to",
+            ));
+        }
+        self.sequence = event.sequence;
+        if let Some(time) = event.event_time {
+            self.update_time_us = time.seconds * 1_000_000 + i64::from(time.nanos) / 1_000;
+        }
+        Ok(())
+    }
+
+    /// Returns the game as the contract shows it.
+    pub(crate) fn view(&self) -> v1::Game {
+        let game = &self.game;
+        let initial = game.history().moves().len().min(self.initial_moves());
+        v1::Game {
+            sequence: self.sequence,
+            state: state(game, self.sequence).into(),
+            moves: game.history().moves()[initial..]
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            fen: game.position().to_string(),
+            adjudication: Some(view::adjudication(&game.adjudication())),
+            draw_offer: view::seat(game.draw_offer()).into(),
+            outcome: Some(view::outcome(game.outcome())),
+            update_time: Some(view::timestamp(self.update_time_us)),
+            bound_move: view::bound_move(game.bound()),
+            ..(*self.genesis).clone()
+        }
+    }
+
+    fn initial_moves(&self) -> usize {
+        self.genesis
+            .initial_position
+            .as_ref()
+            .map_or(0, |position| position.moves.len())
+    }
+}
+
+/// The stage of a game.
+pub(crate) fn state(game: &Game, sequence: i64) -> v1::game::State {
+    if game.outcome().is_some() {
+        v1::game::State::Finished
+    } else if sequence == 0 {
+        v1::game::State::Created
+    } else {
+        v1::game::State::Active
+    }
+}
+
+/// Returns the resource name of a game.
+pub(crate) fn resource_name(id: &str) -> String {
+    format!("games/{id}")
+}
+
+fn key_of(id: &str) -> GameKey {
+    GameKey::new(PLATFORM, id)
+}
+
+impl Desk {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Desk {
+        let capacity = NonZeroUsize::new(limits::GAMES_CACHED_MAX).unwrap_or(NonZeroUsize::MIN);
+        Desk {
+            store,
+            cells: Mutex::new(LruCache::new(capacity)),
+        }
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Creates a game, or finds the one that the same request created.
+    pub(crate) async fn create(
+        &self,
+        request: &v1::CreateGameRequest,
+        genesis: v1::Game,
+        game: &Game,
+        id: String,
+    ) -> Result<v1::Game, ApiError> {
+        let name = resource_name(&id);
+        let create_time_us = view::now_us();
+        let genesis = v1::Game {
+            name: name.clone(),
+            outcome: Some(view::outcome(game.outcome())),
+            create_time: Some(view::timestamp(create_time_us)),
+            ..genesis
+        };
+        let labels = genesis
+            .labels
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()));
+        let new = NewGame {
+            key: key_of(&id),
+            request_id: request.request_id.clone(),
+            content_hash: hash_creation(request),
+            labels: labels.collect(),
+            state: state(game, 0).into(),
+            genesis: genesis.encode_to_vec(),
+            create_time_us,
+        };
+        let created = self.store.create(new).await;
+        let row = created.map_err(|error| from_create(error, &name, &request.request_id))?;
+        // A repetition gets the game as it was created, whatever has happened since.
+        match row {
+            Created::New(row) | Created::Existing(row) => Ok(Live::read(&row)?.view()),
+        }
+    }
+
+    /// Returns a game as it stands.
+    pub(crate) async fn read(&self, id: &str) -> Result<Live, ApiError> {
+        let cell = self.cell(id);
+        let mut live = cell.live.lock().await;
+        let live = self.up_to_date(&cell, &mut live, id).await?;
+        Ok(live.clone())
+    }
+
+    /// Returns the sequence of a game, to be waited on.
+    pub(crate) fn sequence(&self, id: &str) -> watch::Receiver<i64> {
+        self.cell(id).sequence.subscribe()
+    }
+
+    /// Reads events of a game, oldest first, at least one where there is any.
+    pub(crate) async fn events(
+        &self,
+        id: &str,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<v1::GameEvent>, ApiError> {
+        let entries = self.store.entries(&key_of(id), after, limit).await?;
+        entries
+            .iter()
+            .map(|entry| read_event(&entry.bytes))
+            .collect()
+    }
+
+    /// Judges an action and keeps what came of it. Answers when it is on disk.
+    pub(crate) async fn submit(
+        &self,
+        id: &str,
+        message: v1::Action,
+        action: Action,
+        arrival_us: i64,
+    ) -> Result<v1::SubmitActionResponse, ApiError> {
+        let content_hash = hash_action(&message);
+        let cell = self.cell(id);
+        let mut slot = cell.live.lock().await;
+        for _ in 0..limits::JUDGE_ATTEMPTS_MAX {
+            let live = self.up_to_date(&cell, &mut slot, id).await?;
+            if let Some(expected) = message.expected_sequence
+                && expected != live.sequence
+            {
+                return self
+                    .answer_stale(id, &message, content_hash, live.sequence)
+                    .await;
+            }
+            let judgment = live.game.judge(&action);
+            let (response, write) = lay_down(live, &message, judgment, arrival_us);
+            if response.sequence > limits::GAME_EVENTS_MAX {
+                let name = resource_name(id);
+                return Err(ApiError::GameFull {
+                    name,
+                    limit: limits::GAME_EVENTS_MAX,
+                });
+            }
+            let append = Append {
+                key: key_of(id),
+                expected_sequence: live.sequence,
+                request_id: message.request_id.clone(),
+                content_hash,
+                write,
+            };
+            match self.store.append(append).await {
+                Ok(Appended::Repeated(answer)) => return read_answer(&answer),
+                Ok(Appended::Stored { .. }) => {
+                    if let Some(event) = &response.event {
+                        // A record that cannot be applied is read again by whoever comes next.
+                        let applied = live.apply(event);
+                        cell.sequence.send_replace(event.sequence);
+                        if applied.is_err() {
+                            *slot = None;
+                        }
+                        applied?;
+                    }
+                    return Ok(response);
+                }
+                Err(AppendError::SequenceMismatch { .. }) => *slot = None,
+                Err(error) => {
+                    // Whether the write took effect is not known, so the copy is not trusted.
+                    *slot = None;
+                    let request = (message.request_id.as_str(), response.sequence);
+                    return Err(from_append(error, &resource_name(id), request));
+                }
+            }
+        }
+        Err(ApiError::Overloaded)
+    }
+
+    /// A stale action is refused, unless it was answered before.
+    async fn answer_stale(
+        &self,
+        id: &str,
+        message: &v1::Action,
+        content_hash: [u8; 32],
+        actual: i64,
+    ) -> Result<v1::SubmitActionResponse, ApiError> {
+        match self.store.answer(&key_of(id), &message.request_id).await? {
+            Some(answer) if answer.content_hash == content_hash => read_answer(&answer),
+            Some(_) => Err(ApiError::RequestIdReused {
+                request_id: message.request_id.clone(),
+            }),
+            None => Err(ApiError::SequenceMismatch {
+                expected: message.expected_sequence.unwrap_or_default(),
+                actual,
+            }),
+        }
+    }
+
+    fn cell(&self, id: &str) -> Arc<Cell> {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let (sequence, _) = watch::channel(0);
+            Arc::new(Cell {
+                live: tokio::sync::Mutex::new(None),
+                sequence,
+            })
+        };
+        cells.get_or_insert(id.to_owned(), new).clone()
+    }
+
+    /// Reads the game into its cell where it is not there.
+    async fn up_to_date<'a>(
+        &self,
+        cell: &Cell,
+        slot: &'a mut Option<Live>,
+        id: &str,
+    ) -> Result<&'a mut Live, ApiError> {
+        if slot.is_none() {
+            let row = self.store.game(&key_of(id)).await?;
+            let row = row.ok_or_else(|| ApiError::GameNotFound {
+                name: resource_name(id),
+            })?;
+            let mut live = Live::read(&row)?;
+            loop {
+                let events = self.events(id, live.sequence, usize::MAX).await?;
+                if events.is_empty() {
+                    break;
+                }
+                for event in &events {
+                    live.apply(event)?;
+                }
+            }
+            cell.sequence.send_replace(live.sequence);
+            *slot = Some(live);
+        }
+        slot.as_mut()
+            .ok_or_else(|| damaged("a game that was just read"))
+    }
+}
+
+/// Lays down a judgment as the answer and as what is to be stored.
+fn lay_down(
+    live: &Live,
+    message: &v1::Action,
+    judgment: Judgment,
+    arrival_us: i64,
+) -> (v1::SubmitActionResponse, Write) {
+    let ruling = view::ruling(&judgment.ruling);
+    let Some(entry) = judgment.entry else {
+        let sequence = live.sequence;
+        let response = v1::SubmitActionResponse {
+            ruling: Some(ruling),
+            event: None,
+            sequence,
+        };
+        let answer = response.encode_to_vec();
+        return (response, Write::Refusal { answer });
+    };
+    let mut after = live.game.clone();
+    let position = live.game.position();
+    let played = entry
+        .effects
+        .played
+        .and_then(|uci| position.find_uci(uci))
+        .map(|mv| view::legal_move(position, mv));
+    // The entry was judged on this very game, so it applies.
+    let applied = after.apply(&entry.effects);
+    debug_assert!(applied.is_ok());
+    let sequence = live.sequence + 1;
+    let time_us = arrival_us.max(live.update_time_us);
+    let history = after.history();
+    let event = v1::GameEvent {
+        sequence,
+        event_time: Some(view::timestamp(time_us)),
+        action: Some(message.clone()),
+        ruling: Some(ruling.clone()),
+        r#move: played,
+        fen: after.position().to_string(),
+        ply: history.ply(),
+        repetitions: history.repetitions(),
+        halfmove_clock: history.halfmove_clock(),
+        draw_offer: view::seat(after.draw_offer()).into(),
+        outcome: Some(view::outcome(after.outcome())),
+        judged_by: Some(v1::Judge {
+            referee_version: env!("CARGO_PKG_VERSION").to_owned(),
+            edition: EDITION.to_owned(),
+        }),
+        bound_move: view::bound_move(after.bound()),
+    };
+    let write = Write::Entry {
+        bytes: event.encode_to_vec(),
+        state: state(&after, sequence).into(),
+        update_time_us: time_us,
+    };
+    let response = v1::SubmitActionResponse {
+        ruling: Some(ruling),
+        event: Some(event),
+        sequence,
+    };
+    (response, write)
+}
+
+/// Reads the first answer that a request got.
+fn read_answer(answer: &Answer) -> Result<v1::SubmitActionResponse, ApiError> {
+    match &answer.body {
+        AnswerBody::Refusal(bytes) => v1::SubmitActionResponse::decode(bytes.as_slice())
+            .map_err(|error| damaged(&error.to_string())),
+        AnswerBody::Entry(bytes) => {
+            let event = read_event(bytes)?;
+            Ok(v1::SubmitActionResponse {
+                ruling: event.ruling.clone(),
+                sequence: event.sequence,
+                event: Some(event),
+            })
+        }
+    }
+}
+
+/// The hash of what an action asks for: not of its id, and not of the state it was decided on.
+fn hash_action(message: &v1::Action) -> [u8; 32] {
+    let content = v1::Action {
+        request_id: String::new(),
+        expected_sequence: None,
+        ..message.clone()
+    };
+    Sha256::digest(content.encode_to_vec()).into()
+}
+
+/// The hash of what a creation asks for: output-only fields are ignored.
+fn hash_creation(request: &v1::CreateGameRequest) -> [u8; 32] {
+    let game = request.game.clone().unwrap_or_default();
+    let content = v1::CreateGameRequest {
+        game: Some(v1::Game {
+            white_player: game.white_player,
+            black_player: game.black_player,
+            rule_profile: game.rule_profile.map(|profile| v1::RuleProfile {
+                edition: String::new(),
+                parameters: None,
+                ..profile
+            }),
+            initial_position: game.initial_position,
+            labels: game.labels,
+            ..v1::Game::default()
+        }),
+        game_id: request.game_id.clone(),
+        request_id: String::new(),
+    };
+    Sha256::digest(content.encode_to_vec()).into()
+}

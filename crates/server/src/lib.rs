@@ -1,0 +1,25 @@
+//! gRPC services: read the request, ask a pure room, store, answer.
+//!
+//! This is the only room that knows both the contract (`referee-api`) and the rules, and the only
+//! one that knows gRPC statuses. [`serve`] runs the services on a listener until it is told to
+//! stop; the caller brings the store, the listener and the signal.
+
+#![forbid(unsafe_code)]
+
+mod desk;
+mod fields;
+mod follow;
+mod game_service;
+pub mod limits;
+mod play;
+mod read;
+mod record;
+mod reject;
+mod rules_service;
+mod serve;
+mod status;
+mod stream;
+mod view;
+
+pub use serve::{ServeError, ServeOptions, serve};
+pub use status::{ApiError, DOMAIN, Violation};

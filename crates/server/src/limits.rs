@@ -1,0 +1,69 @@
+//! Every limit of the services, in one place. The protos state each beside its field; a test
+//! compares the two.
+
+use std::time::Duration;
+
+/// The largest message that is read, in bytes, after decompression.
+pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
+/// The longest text of a move, in bytes.
+pub const MOVE_BYTES_MAX: usize = 16;
+/// The longest FEN, in bytes.
+pub const FEN_BYTES_MAX: usize = referee_chess::FEN_LENGTH_MAX;
+/// The greatest number of moves in a history.
+pub const HISTORY_MOVES_MAX: usize = referee_laws::History::MOVES_MAX;
+/// The greatest number of events of one game.
+pub const GAME_EVENTS_MAX: i64 = referee_store::limits::ENTRIES_PER_GAME;
+/// The longest name to show of a player, in bytes.
+pub const PLAYER_BYTES_MAX: usize = 256;
+/// The greatest number of labels of a game.
+pub const LABELS_MAX: usize = 16;
+/// The greatest number of labels in a filter.
+pub const FILTER_LABELS_MAX: usize = 8;
+/// The longest key of a label, in bytes.
+pub const LABEL_KEY_BYTES_MAX: usize = 63;
+/// The longest value of a label, in bytes.
+pub const LABEL_VALUE_BYTES_MAX: usize = 256;
+/// The longest `game_id`, in bytes.
+pub const GAME_ID_BYTES_MAX: usize = 63;
+/// The longest resource name of a game, in bytes.
+pub const GAME_NAME_BYTES_MAX: usize = "games/".len() + GAME_ID_BYTES_MAX;
+/// The longest `request_id`, in bytes.
+pub const REQUEST_ID_BYTES_MAX: usize = 128;
+/// The longest name of a rule profile, in bytes.
+pub const PROFILE_NAME_BYTES_MAX: usize = 63;
+/// The longest page token, in bytes.
+pub const PAGE_TOKEN_BYTES_MAX: usize = 512;
+/// The greatest number of states in a filter.
+pub const FILTER_STATES_MAX: usize = 8;
+/// The number of games on a page where the request names none.
+pub const GAMES_PAGE_DEFAULT: usize = 50;
+/// The greatest number of games on a page.
+pub const GAMES_PAGE_MAX: usize = 1_000;
+/// The number of events on a page where the request names none.
+pub const EVENTS_PAGE_DEFAULT: usize = 200;
+/// The greatest number of events on a page.
+pub const EVENTS_PAGE_MAX: usize = 5_000;
+/// The size at which a page is closed, in bytes.
+pub const PAGE_BYTES_MAX: usize = 2 << 20;
+/// How long a watched stream may be silent where the request does not say.
+pub const HEARTBEAT_DEFAULT: Duration = Duration::from_secs(15);
+/// The shortest interval of heartbeats.
+pub const HEARTBEAT_MIN: Duration = Duration::from_secs(1);
+/// The longest interval of heartbeats.
+pub const HEARTBEAT_MAX: Duration = Duration::from_secs(60);
+/// The number of messages that wait for a reader of a stream.
+pub const STREAM_QUEUE_MAX: usize = 64;
+/// How long a stream waits for its reader before it is cut.
+pub const SLOW_CONSUMER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The number of games that are kept folded in memory.
+pub const GAMES_CACHED_MAX: usize = 4_096;
+/// How often an action is judged anew after another writer was faster.
+pub const JUDGE_ATTEMPTS_MAX: u32 = 16;
+/// When a client that was turned away for overload is told to come back.
+pub const RETRY_DELAY: Duration = Duration::from_millis(250);
+/// The number of streams and calls that one connection may have open at once.
+pub const CONCURRENT_STREAMS_MAX: u32 = 1_000;
+/// The number of open watch and play streams of the whole process.
+pub const OPEN_STREAMS_MAX: usize = 50_000;
+/// How long a unary call may take on the server.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
