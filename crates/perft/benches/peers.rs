@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use referee_chess::{CastlingMode, Position, Tolerance};
-use referee_perft::{Processor, count_paths};
+use referee_perft::{Count, Means, Processor, count};
 
 const SIX: [(&str, u32, u128, &str); 6] = [
     (
@@ -51,6 +51,17 @@ const SIX: [(&str, u32, u128, &str); 6] = [
 ];
 
 const COUNTERS: [&str; 4] = ["referee", "portable", "laura_core", "cozy-chess"];
+
+fn referee(position: &Position, depth: u32, processor: Processor) -> u128 {
+    let means = Means {
+        processor,
+        ..Means::default()
+    };
+    match count(position, depth, means) {
+        Count::Done(nodes) => nodes,
+        other => panic!("{position}: {other:?}"),
+    }
+}
 
 fn laura(board: &laura_core::Board, depth: u32) -> u64 {
     let mut total = 0;
@@ -97,8 +108,8 @@ fn round(fen: &str, depth: u32, nodes: u128) -> [f64; 4] {
         begin.elapsed().as_secs_f64()
     };
     [
-        time(&|| count_paths(&ours, depth, Processor::Native)),
-        time(&|| count_paths(&ours, depth, Processor::Portable)),
+        time(&|| referee(&ours, depth, Processor::Native)),
+        time(&|| referee(&ours, depth, Processor::Portable)),
         time(&|| u128::from(laura(&lauras, depth))),
         time(&|| u128::from(cozy(&cozys, depth))),
     ]

@@ -4,10 +4,14 @@
 //! lowest one and clear it, of which counting does little else; so everything hot is compiled a
 //! second time with them.
 
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, Ordering};
+
 use referee_chess::sliders::Portable;
 use referee_chess::{Color, Position};
 
-use crate::board::{Black, Board, White};
+use crate::board::{Black, Board, Side, White};
+use crate::table::{Key, Table, TableUse};
 
 macro_rules! tuned {
     ($($function:item)*) => { $($function)* };
@@ -33,56 +37,175 @@ macro_rules! tuned {
 )]
 mod bits;
 
-/// How a count is done.
+/// Which instructions a count is done with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Processor {
-    /// With the instructions that this processor has.
+    /// Those that this processor has.
     #[default]
     Native,
-    /// With the instructions that every processor has.
+    /// Those that every processor of its kind has.
     Portable,
 }
 
-/// Returns the number of paths of `depth` legal moves, from 1 up, below 2 to the power of 64.
-pub(crate) fn count(board: &Board, en_passant: u64, turn: Color, depth: u32, on: Processor) -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    if on == Processor::Native
-        && std::is_x86_feature_detected!("bmi1")
-        && std::is_x86_feature_detected!("bmi2")
-        && std::is_x86_feature_detected!("lzcnt")
-        && std::is_x86_feature_detected!("popcnt")
-    {
-        if let Some(pext) = referee_chess::sliders::Pext::detect() {
-            // SAFETY: the processor has all the instructions that were asked for.
-            return unsafe {
-                match turn {
-                    Color::White => bits::engine::count::<_, White>(pext, board, en_passant, depth),
-                    Color::Black => bits::engine::count::<_, Black>(pext, board, en_passant, depth),
+/// How the last ply is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastPly {
+    /// Its moves are counted without making them, and so are most of those before.
+    #[default]
+    Bulk,
+    /// Each move is made. Slow, for comparison; a table is not asked.
+    Each,
+}
+
+/// What counting needs besides a position.
+#[derive(Clone, Copy, Default)]
+pub struct Means<'a> {
+    /// The instructions to use.
+    pub processor: Processor,
+    /// How the last ply is counted.
+    pub last_ply: LastPly,
+    /// The hash table.
+    pub table: Option<&'a Table>,
+    /// Counting stops soon after this becomes true.
+    pub cancelled: Option<&'a AtomicBool>,
+}
+
+/// What a count came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// The number of paths.
+    Done(u128),
+    /// It was cancelled.
+    Cancelled,
+    /// There are 2 to the power of 128 paths or more.
+    TooMany,
+}
+
+/// What the recursion carries along, for one thread.
+pub(crate) struct Context<'a> {
+    means: Means<'a>,
+    probes: Cell<u64>,
+    hits: Cell<u64>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(means: Means<'a>) -> Context<'a> {
+        Context {
+            means,
+            probes: Cell::new(0),
+            hits: Cell::new(0),
+        }
+    }
+
+    /// What was done with the table.
+    pub(crate) fn table_use(&self) -> TableUse {
+        TableUse {
+            probes: self.probes.get(),
+            hits: self.hits.get(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.means
+            .cancelled
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    #[inline(always)]
+    pub(crate) fn slot<C: Side>(&self, board: &Board, en_passant: u64, depth: u32) -> Option<Key> {
+        let table = self.means.table?;
+        Some(table.key(board, en_passant, C::WHITE, depth))
+    }
+
+    #[inline(always)]
+    pub(crate) fn recall(&self, key: Key) -> Option<u64> {
+        self.probes.set(self.probes.get() + 1);
+        let found = self.means.table?.get(key);
+        self.hits.set(self.hits.get() + u64::from(found.is_some()));
+        found
+    }
+
+    /// Keeps a number of paths, unless it is the leavings of a cancelled count.
+    #[inline(always)]
+    pub(crate) fn keep(&self, key: Key, paths: u64) {
+        if let Some(table) = self.means.table
+            && paths != 0
+            && !self.is_cancelled()
+        {
+            table.put(key, paths);
+        }
+    }
+
+    /// Counts the paths of `depth` moves from a position.
+    pub(crate) fn count(&self, position: &Position, depth: u32) -> Count {
+        if depth == 0 {
+            return Count::Done(1);
+        }
+        let (board, en_passant) = Board::new(position);
+        let paths = self.dispatch(&board, en_passant, position.turn(), depth);
+        if self.is_cancelled() {
+            Count::Cancelled
+        } else if paths == u128::MAX {
+            Count::TooMany
+        } else {
+            Count::Done(paths)
+        }
+    }
+
+    fn dispatch(&self, board: &Board, en_passant: u64, turn: Color, depth: u32) -> u128 {
+        let bulk = self.means.last_ply == LastPly::Bulk;
+        macro_rules! call {
+            ($module:ident, $sliders:expr) => {
+                match (turn, bulk) {
+                    (Color::White, true) => $module::engine::count_wide::<_, White>(
+                        $sliders, self, board, en_passant, depth,
+                    ),
+                    (Color::Black, true) => $module::engine::count_wide::<_, Black>(
+                        $sliders, self, board, en_passant, depth,
+                    ),
+                    (Color::White, false) => $module::engine::count_each::<_, White>(
+                        $sliders, self, board, en_passant, depth,
+                    ),
+                    (Color::Black, false) => $module::engine::count_each::<_, Black>(
+                        $sliders, self, board, en_passant, depth,
+                    ),
                 }
             };
         }
-    }
-    match turn {
-        Color::White => plain::engine::count::<_, White>(Portable, board, en_passant, depth),
-        Color::Black => plain::engine::count::<_, Black>(Portable, board, en_passant, depth),
+        #[cfg(target_arch = "x86_64")]
+        if self.means.processor == Processor::Native
+            && has_bit_instructions()
+            && let Some(pext) = referee_chess::sliders::Pext::detect()
+        {
+            // SAFETY: the processor has all the instructions that the module is compiled for.
+            return unsafe { call!(bits, pext) };
+        }
+        call!(plain, Portable)
     }
 }
 
-/// Returns the number of paths of exactly `depth` legal moves from a position, on one thread and
-/// without a hash table.
+#[cfg(target_arch = "x86_64")]
+fn has_bit_instructions() -> bool {
+    std::is_x86_feature_detected!("bmi1")
+        && std::is_x86_feature_detected!("bmi2")
+        && std::is_x86_feature_detected!("lzcnt")
+        && std::is_x86_feature_detected!("popcnt")
+}
+
+/// Returns the number of paths of exactly `depth` legal moves from a position, on one thread.
+/// Draws end no path.
 ///
 /// ```
 /// use referee_chess::Position;
-/// use referee_perft::{Processor, count_paths};
+/// use referee_perft::{Count, Means, Processor, count};
 ///
-/// assert_eq!(count_paths(&Position::startpos(), 5, Processor::Native), 4_865_609);
-/// assert_eq!(count_paths(&Position::startpos(), 4, Processor::Portable), 197_281);
+/// let start = Position::startpos();
+/// assert_eq!(count(&start, 5, Means::default()), Count::Done(4_865_609));
+/// let portable = Means { processor: Processor::Portable, ..Means::default() };
+/// assert_eq!(count(&start, 4, portable), Count::Done(197_281));
 /// ```
 #[must_use]
-pub fn count_paths(position: &Position, depth: u32, on: Processor) -> u128 {
-    if depth == 0 {
-        return 1;
-    }
-    let (board, en_passant) = Board::new(position);
-    u128::from(count(&board, en_passant, position.turn(), depth, on))
+pub fn count(position: &Position, depth: u32, means: Means<'_>) -> Count {
+    Context::new(means).count(position, depth)
 }

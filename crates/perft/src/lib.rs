@@ -4,11 +4,18 @@
 //! Nothing here reads a clock, a file or an environment; progress and cancellation come in as
 //! arguments.
 
+pub mod limits;
 pub mod simple;
 
 mod board;
 mod fast;
+mod frontier;
+mod run;
 mod statistics;
+mod table;
 
-pub use fast::{Processor, count_paths};
+pub use fast::{Count, LastPly, Means, Processor, count};
+pub use frontier::{Frontier, Unit};
+pub use run::{Checkpoint, Ending, Options, Progress, Run, RunError, Total};
 pub use statistics::{Statistics, statistics};
+pub use table::{Table, TableError, TableUse};

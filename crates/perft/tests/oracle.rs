@@ -3,7 +3,7 @@
 mod random;
 
 use referee_chess::Position;
-use referee_perft::{Processor, count_paths, simple};
+use referee_perft::{Count, LastPly, Means, Processor, count, simple};
 
 use random::Chance;
 
@@ -18,11 +18,16 @@ fn rounds() -> usize {
 fn check(position: &Position, depth: u32) {
     let expected = simple::count(position, depth);
     for processor in [Processor::Native, Processor::Portable] {
-        let found = count_paths(position, depth, processor);
-        assert_eq!(
-            found, expected,
-            "{position} at depth {depth} on {processor:?}"
-        );
+        for last_ply in [LastPly::Bulk, LastPly::Each] {
+            let means = Means {
+                processor,
+                last_ply,
+                ..Means::default()
+            };
+            let found = count(position, depth, means);
+            let place = format!("{position} at {depth}, {processor:?} {last_ply:?}");
+            assert_eq!(found, Count::Done(expected), "{place}");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The recursion, compiled for the processor at hand.
+//! The recursion.
 
 use referee_chess::Sliders;
 
@@ -6,11 +6,46 @@ use super::expand::expand;
 use super::leaf::leaf;
 use super::null::count_two;
 use crate::board::{Board, Side};
+use crate::fast::Context;
+use crate::limits::{HASH_DEPTH_MIN, NARROW_DEPTH_MAX};
 
 tuned! {
-    /// The number of paths of `depth` moves, at least one.
+    /// The number of paths of `depth` moves, from 1 up; `u128::MAX` where it is not below that,
+    /// anything where the context has been cancelled.
+    pub(crate) fn count_wide<S: Sliders, C: Side>(
+        sliders: S,
+        context: &Context<'_>,
+        board: &Board,
+        en_passant: u64,
+        depth: u32,
+    ) -> u128 {
+        if depth <= NARROW_DEPTH_MAX {
+            return u128::from(count::<S, C>(sliders, context, board, en_passant, depth));
+        }
+        if context.is_cancelled() {
+            return 0;
+        }
+        let slot = context.slot::<C>(board, en_passant, depth);
+        if let Some(paths) = slot.and_then(|slot| context.recall(slot)) {
+            return u128::from(paths);
+        }
+        let mut total = 0u128;
+        expand::<S, C>(sliders, board, en_passant, |next, en_passant| {
+            total = total.saturating_add(count_wide::<S, C::Other>(
+                sliders, context, next, en_passant, depth - 1,
+            ));
+        });
+        if let (Some(slot), Ok(paths)) = (slot, u64::try_from(total)) {
+            context.keep(slot, paths);
+        }
+        total
+    }
+
+    /// The number of paths of `depth` moves, from 1 to [`NARROW_DEPTH_MAX`]; anything where the
+    /// context has been cancelled.
     pub(crate) fn count<S: Sliders, C: Side>(
         sliders: S,
+        context: &Context<'_>,
         board: &Board,
         en_passant: u64,
         depth: u32,
@@ -21,9 +56,42 @@ tuned! {
         if depth == 2 {
             return count_two::<S, C>(sliders, board, en_passant);
         }
+        if depth > HASH_DEPTH_MIN && context.is_cancelled() {
+            return 0;
+        }
+        let slot = context.slot::<C>(board, en_passant, depth);
+        if let Some(paths) = slot.and_then(|slot| context.recall(slot)) {
+            return paths;
+        }
         let mut total = 0;
         expand::<S, C>(sliders, board, en_passant, |next, en_passant| {
-            total += count::<S, C::Other>(sliders, next, en_passant, depth - 1);
+            total += count::<S, C::Other>(sliders, context, next, en_passant, depth - 1);
+        });
+        if let Some(slot) = slot {
+            context.keep(slot, total);
+        }
+        total
+    }
+
+    /// The number of paths of `depth` moves, each of which is made, those of the last ply too.
+    pub(crate) fn count_each<S: Sliders, C: Side>(
+        sliders: S,
+        context: &Context<'_>,
+        board: &Board,
+        en_passant: u64,
+        depth: u32,
+    ) -> u128 {
+        if depth == 0 {
+            return 1;
+        }
+        if depth > HASH_DEPTH_MIN && context.is_cancelled() {
+            return 0;
+        }
+        let mut total = 0u128;
+        expand::<S, C>(sliders, board, en_passant, |next, en_passant| {
+            total = total.saturating_add(count_each::<S, C::Other>(
+                sliders, context, next, en_passant, depth - 1,
+            ));
         });
         total
     }
