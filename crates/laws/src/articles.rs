@@ -30,7 +30,7 @@ const ARTICLES: &[(&str, &str)] = &[
     ),
     (
         "3.1",
-        "A piece cannot move to a square that a piece of its own color stands on.",
+        "A piece moves to a square that it can reach and that no piece of its own color stands on.",
     ),
     (
         "3.2",
