@@ -1,6 +1,9 @@
 //! Measures durable events per second beside a raw log with the same group commit.
 //!
-//! `cargo run --release -p referee-store --example group_commit [SECONDS [ROUNDS [FOLDER [WRITERS…]]]]`
+//! ```text
+//! cargo run --release -p referee-store --example group_commit \
+//!     [SECONDS [ROUNDS [FOLDER [WRITERS…]]]]
+//! ```
 //!
 //! Writers wait for each acknowledgement before they send the next event, each in a game of its
 //! own. The raw log is a preallocated file that one thread writes and syncs with `fdatasync`:

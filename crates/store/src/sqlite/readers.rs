@@ -200,6 +200,23 @@ mod tests {
         close.await;
     }
 
+    #[tokio::test]
+    async fn a_snapshot_older_than_the_places_is_not_asked() {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let path = folder.path().join("referee.db");
+        let _lock = lock(&path).expect("the lock is free");
+        let writer = open_writer(&path).expect("the database opens");
+        // As if the index was written between the snapshot and the look at the places.
+        let readers = Readers::new(path, SharedRecent::new(Recent::new(5)));
+        let later = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            writer.execute("UPDATE indexed_through SET position = 5", [])
+        });
+        let seen = readers.read(|snapshot| Ok((snapshot.indexed_through, snapshot.recent.floor)));
+        assert_eq!(seen.await, Ok((5, 5)));
+        assert_eq!(later.join().expect("the writer ends"), Ok(1));
+    }
+
     async fn poll_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
         std::future::poll_fn(|context| {
             std::task::Poll::Ready(match future.as_mut().poll(context) {
