@@ -12,10 +12,12 @@ mod fast;
 mod frontier;
 mod run;
 mod statistics;
+mod suite;
 mod table;
 
 pub use fast::{Count, LastPly, Means, Processor, count};
 pub use frontier::{Frontier, Unit};
 pub use run::{Checkpoint, Ending, Options, Progress, Run, RunError, Total};
-pub use statistics::{Statistics, statistics};
+pub use statistics::{Statistics, statistics, statistics_on_threads};
+pub use suite::{Case, SuiteError, SuiteFault, read_position, read_suite};
 pub use table::{Table, TableError, TableUse};

@@ -1,8 +1,19 @@
 //! What the moves of the last ply are: captures, castlings, promotions, kinds of checks and mates.
 
 use core::ops::AddAssign;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use referee_chess::{Bitboard, File, Move, MoveKind, Position, Square};
+
+use crate::frontier::{Frontier, Unit};
+use crate::limits::{DEPTH_MAX, THREADS_MAX, UNITS_PER_THREAD_MIN};
+use crate::run::RunError;
+
+/// Above this depth it is asked whether the count was cancelled.
+const CANCEL_DEPTH: u32 = 2;
 
 /// How many moves of the last ply there are of each kind. One move may be of several kinds.
 ///
@@ -46,6 +57,26 @@ impl Statistics {
     #[must_use]
     pub fn checks_without_mates(&self) -> u128 {
         self.checks - self.checkmates
+    }
+
+    /// Returns each number times `factor`.
+    #[must_use]
+    fn times(self, factor: u128) -> Statistics {
+        Statistics {
+            nodes: self.nodes * factor,
+            captures: self.captures * factor,
+            en_passants: self.en_passants * factor,
+            castles: self.castles * factor,
+            promotions: self.promotions * factor,
+            checks: self.checks * factor,
+            discovered_checks: self.discovered_checks * factor,
+            double_checks: self.double_checks * factor,
+            double_discovered_checks: self.double_discovered_checks * factor,
+            checkmates: self.checkmates * factor,
+            discovered_checkmates: self.discovered_checkmates * factor,
+            double_checkmates: self.double_checkmates * factor,
+            stalemates: self.stalemates * factor,
+        }
     }
 
     /// Adds a move of the last ply.
@@ -126,17 +157,67 @@ pub fn statistics(position: &Position, depth: u32) -> Statistics {
     if depth == 0 {
         found.nodes = 1;
     } else {
-        visit(position, depth, &mut found);
+        visit(position, depth, &AtomicBool::new(false), &mut found);
     }
     found
 }
 
-fn visit(position: &Position, depth: u32, found: &mut Statistics) {
+/// Returns what [`statistics`] returns, counted on so many threads (0 for one on each core); `None`
+/// where `cancelled` became true.
+///
+/// # Errors
+///
+/// Where depth or threads are above their limits, or the threads cannot be started.
+pub fn statistics_on_threads(
+    position: &Position,
+    depth: u32,
+    threads: usize,
+    cancelled: &AtomicBool,
+) -> Result<Option<Statistics>, RunError> {
+    if depth > DEPTH_MAX {
+        return Err(RunError::Depth(depth));
+    }
+    if threads > THREADS_MAX {
+        return Err(RunError::Threads(threads));
+    }
+    if depth <= 1 {
+        return Ok(Some(statistics(position, depth)));
+    }
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|_| RunError::NoThreads)?;
+    let units = pool.current_num_threads() * UNITS_PER_THREAD_MIN;
+    let frontier = Frontier::with_units(position, units, depth, 1);
+    let rest = depth - frontier.plies;
+    let parts = || {
+        let one = |unit: &Unit| {
+            let mut found = Statistics::default();
+            visit(&unit.position, rest, cancelled, &mut found);
+            found.times(unit.multiplicity())
+        };
+        frontier
+            .units
+            .par_iter()
+            .map(one)
+            .reduce(Statistics::default, |mut sum, part| {
+                sum += part;
+                sum
+            })
+    };
+    let found = pool.install(parts);
+    Ok((!cancelled.load(Ordering::Relaxed)).then_some(found))
+}
+
+fn visit(position: &Position, depth: u32, cancelled: &AtomicBool, found: &mut Statistics) {
+    if depth > CANCEL_DEPTH && cancelled.load(Ordering::Relaxed) {
+        return;
+    }
     for mv in &position.legal_moves() {
         if depth == 1 {
             found.add_move(position, mv);
         } else {
-            visit(&position.after_unchecked(mv), depth - 1, found);
+            visit(&position.after_unchecked(mv), depth - 1, cancelled, found);
         }
     }
 }

@@ -2,13 +2,20 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use referee_chess::{CastlingMode, Position, Tolerance};
-use referee_perft::{simple, statistics};
+use referee_perft::{
+    Count, Means, Processor, count, read_suite, simple, statistics, statistics_on_threads,
+};
 
 /// Above so many nodes a count is left to the faster ways.
-const SIMPLE_NODES_MAX: u128 = 20_000_000;
-const DETAILED_NODES_MAX: u128 = 5_000_000;
+const SIMPLE_NODES_MAX: u128 = 5_000_000;
+const DETAILED_NODES_MAX: u128 = 3_000_000;
+const FAST_NODES_MAX: u128 = 60_000_000;
+const PORTABLE_NODES_MAX: u128 = 5_000_000;
+/// The shared suites have thousands of positions.
+const SHARED_NODES_MAX: u128 = 1_000_000;
 
 fn data(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -65,6 +72,9 @@ fn statistics_are_the_published_ones() {
             "{line}"
         );
         let found = statistics(&position, depth);
+        let cancelled = AtomicBool::new(false);
+        let parallel = statistics_on_threads(&position, depth, 2, &cancelled);
+        assert_eq!(parallel, Ok(Some(found)), "{line}");
         let double = column("double_direct_plus_discovered") + column("double_by_promotion");
         for (name, found, published) in [
             ("nodes", found.nodes, column("nodes")),
@@ -109,4 +119,59 @@ fn statistics_are_the_published_ones() {
         );
     }
     assert!(checked > 25, "only {checked} lines were checked");
+}
+
+/// Counts a suite with both kinds of instructions, up to so many nodes, and returns how many
+/// counts were compared.
+fn check_suite(name: &str, text: &str, nodes_max: u128) -> usize {
+    let cases = read_suite(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut compared = 0;
+    for case in &cases {
+        for (processor, nodes_max) in [
+            (Processor::Native, nodes_max),
+            (Processor::Portable, nodes_max.min(PORTABLE_NODES_MAX)),
+        ] {
+            let means = Means {
+                processor,
+                ..Means::default()
+            };
+            for &(depth, nodes) in case.counts.iter().filter(|(_, nodes)| *nodes <= nodes_max) {
+                let found = count(&case.position, depth, means);
+                let place = format!("{name}:{} {} at {depth}", case.line, case.name);
+                assert_eq!(found, Count::Done(nodes), "{place} {processor:?}");
+                compared += 1;
+            }
+        }
+    }
+    compared
+}
+
+#[test]
+fn our_suites_hold() {
+    for name in ["standard.epd", "chess960.epd"] {
+        assert!(
+            check_suite(name, &data(name), FAST_NODES_MAX) > 50,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn shared_suites_hold() {
+    let shared = std::env::var_os("REFEREE_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        Into::into,
+    );
+    let outside = shared.join("perft/outside");
+    let Ok(files) = fs::read_dir(&outside) else {
+        println!("skipped: {} is not there", outside.display());
+        return;
+    };
+    for file in files.flatten() {
+        let name = file.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".epd") || name.ends_with(".perft") {
+            let text = fs::read_to_string(file.path()).expect("a suite is text");
+            assert!(check_suite(&name, &text, SHARED_NODES_MAX) > 0, "{name}");
+        }
+    }
 }

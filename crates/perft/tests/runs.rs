@@ -167,16 +167,15 @@ fn kings(white: usize, black: usize, depth: u32) -> u128 {
     // paths[mover][waiter] for the plies that are left; it is the same for both colors.
     let mut paths = vec![[1u128; 64]; 64];
     for _ in 0..depth {
-        let mut next = vec![[0u128; 64]; 64];
-        for mover in 0..64 {
-            for waiter in 0..64 {
-                next[mover][waiter] = (0..64)
-                    .filter(|&to| to != mover && near(mover, to) && !near(to, waiter))
-                    .map(|to| paths[waiter][to])
-                    .sum();
-            }
-        }
-        paths = next;
+        let ways = |mover: usize, waiter: usize| -> u128 {
+            (0..64)
+                .filter(|&to| to != mover && near(mover, to) && !near(to, waiter))
+                .map(|to| paths[waiter][to])
+                .sum()
+        };
+        paths = (0..64)
+            .map(|mover| core::array::from_fn(|waiter| ways(mover, waiter)))
+            .collect();
     }
     paths[white][black]
 }

@@ -824,8 +824,8 @@ tuned! {
                 total = total.wrapping_sub(lost * arrivals.at(square));
             });
         };
-        each(replies.diagonals, |from| blocked(from));
-        each(replies.orthogonals, |from| blocked(from));
+        each(replies.diagonals, &mut blocked);
+        each(replies.orthogonals, &mut blocked);
         total
     }
 }
