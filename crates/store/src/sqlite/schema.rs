@@ -108,7 +108,7 @@ impl From<rusqlite::Error> for SchemaError {
     }
 }
 
-/// Says whether the file is new, or else refuses it where it is not ours or too new.
+/// Refuses a file that is not ours or too new, before anything is written to it.
 pub(super) fn inspect(connection: &Connection) -> Result<(), SchemaError> {
     inspect_against(connection, MIGRATIONS.len())
 }
