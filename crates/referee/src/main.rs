@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod log;
+mod perft_command;
 mod serve_command;
 
 use std::process::ExitCode;
@@ -29,6 +30,8 @@ struct Arguments {
 enum Command {
     /// Runs the gRPC service.
     Serve(serve_command::ServeArguments),
+    /// Counts the moves of a tree, or runs a suite of positions with known counts.
+    Perft(perft_command::PerftArguments),
 }
 
 fn main() -> ExitCode {
@@ -50,5 +53,6 @@ fn main() -> ExitCode {
     }
     match arguments.command {
         Command::Serve(serve) => serve.run(),
+        Command::Perft(perft) => perft.run(),
     }
 }
