@@ -1,0 +1,247 @@
+//! The real binary as a process of its own: started on a free port, killed, stopped, started again.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{env, io};
+
+use referee_api::v1::game_service_client::GameServiceClient;
+use referee_api::v1::rules_service_client::RulesServiceClient;
+use tempfile::TempDir;
+use tonic::transport::{Channel, Endpoint};
+
+/// What the line on the standard output begins with that names the address.
+const LISTENING: &str = "referee is listening on ";
+
+/// How much of the log is shown when a test fails, in bytes.
+const LOG_SHOWN_BYTES: usize = 4_000;
+
+/// Returns the binary: the one that `REFEREE_BINARY` names, or else the one of the profile under
+/// test, which is built first.
+///
+/// # Panics
+///
+/// Where it does not build.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| env::var_os("REFEREE_BINARY").map_or_else(build, PathBuf::from))
+}
+
+/// Builds the binary beside the test that is running. Cargo leaves out the binary of another
+/// package when it runs tests, and an old one may lie there.
+fn build() -> PathBuf {
+    let test = env::current_exe().expect("a test knows its own file");
+    // target/<profile>/deps/<test>
+    let folder = test
+        .ancestors()
+        .nth(2)
+        .expect("a test lies two folders below target");
+    let target = folder.parent().expect("a profile is a folder of target");
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(name) => name,
+    };
+    // All packages are selected, as `cargo test --workspace` does, so that dependencies keep their
+    // features and are not compiled again.
+    let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args([
+            "build",
+            "--workspace",
+            "--bin",
+            "referee",
+            "--profile",
+            profile,
+            "--target-dir",
+        ])
+        .arg(target)
+        .current_dir(crate::root())
+        .output()
+        .expect("cargo runs the tests, so it can be run");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "the binary does not build: {said}");
+    folder.join("referee")
+}
+
+/// A running referee. Dropped, it is killed.
+#[derive(Debug)]
+pub struct Referee {
+    child: Child,
+    address: SocketAddr,
+    folder: PathBuf,
+    /// The folder that goes away with this process, unless the store is to outlive it.
+    _own: Option<TempDir>,
+}
+
+impl Referee {
+    /// Starts a referee on a store of its own.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not come up.
+    #[must_use]
+    pub fn start() -> Referee {
+        let own = tempfile::tempdir().expect("a folder for temporary files can be made");
+        let mut referee = Referee::start_in(own.path());
+        referee._own = Some(own);
+        referee
+    }
+
+    /// Starts a referee on the store in a folder, which is there afterwards as well.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not come up.
+    #[must_use]
+    pub fn start_in(folder: &Path) -> Referee {
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(folder.join("log"));
+        let mut child = Command::new(binary())
+            .args(["serve", "--listen", "127.0.0.1:0", "--store"])
+            .arg(folder.join("referee.db"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log.expect("the log can be written"))
+            .spawn()
+            .expect("the binary was built");
+        let output = child.stdout.take().expect("the output was piped");
+        match read_address(output) {
+            Some(address) => Referee {
+                child,
+                address,
+                folder: folder.to_owned(),
+                _own: None,
+            },
+            None => {
+                let ended = child.wait();
+                panic!("no address, but {ended:?} and the log:\n{}", tail(folder));
+            }
+        }
+    }
+
+    /// Returns the address that it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Panics
+    ///
+    /// Where there is none to be had.
+    pub async fn connect(&self) -> Channel {
+        self.try_connect()
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error:?}", self.address))
+    }
+
+    /// Opens a connection, or says why there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the process is gone.
+    pub async fn try_connect(&self) -> Result<Channel, tonic::transport::Error> {
+        let endpoint = Endpoint::from_shared(format!("http://{}", self.address))?;
+        endpoint
+            .connect_timeout(Duration::from_secs(10))
+            .connect()
+            .await
+    }
+
+    /// Opens a connection for games.
+    pub async fn games(&self) -> GameServiceClient<Channel> {
+        GameServiceClient::new(self.connect().await)
+    }
+
+    /// Opens a connection for questions about the rules.
+    pub async fn rules(&self) -> RulesServiceClient<Channel> {
+        RulesServiceClient::new(self.connect().await)
+    }
+
+    /// Kills the process at once (`SIGKILL`) and waits until it is gone.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be killed.
+    pub fn kill(mut self) {
+        self.child.kill().expect("a child can be killed");
+        self.child.wait().expect("a killed child ends");
+    }
+
+    /// Asks the process to end (`SIGTERM`).
+    ///
+    /// # Panics
+    ///
+    /// Where the signal cannot be sent.
+    pub fn terminate(&self) {
+        let sent = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status();
+        assert!(
+            sent.expect("there is a kill command").success(),
+            "the signal was not sent"
+        );
+    }
+
+    /// Waits for the process to end; `None` where it still runs after `patience`.
+    ///
+    /// # Errors
+    ///
+    /// Where the process cannot be waited for.
+    pub fn wait(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        let end = Instant::now() + patience;
+        loop {
+            match self.child.try_wait()? {
+                None if Instant::now() < end => thread::sleep(Duration::from_millis(10)),
+                ended => return Ok(ended),
+            }
+        }
+    }
+
+    /// Returns what the process has logged.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Referee {
+    fn drop(&mut self) {
+        // It may have ended before; then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            eprintln!("the referee logged:\n{}", tail(&self.folder));
+        }
+    }
+}
+
+/// Reads the line that names the address, and goes on reading in the background, so that the
+/// process is never stopped by a full pipe.
+fn read_address(output: impl io::Read + Send + 'static) -> Option<SocketAddr> {
+    let mut lines = BufReader::new(output).lines();
+    let address = lines
+        .by_ref()
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix(LISTENING)?.trim().parse().ok());
+    thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+    address
+}
+
+fn tail(folder: &Path) -> String {
+    let log = fs::read(folder.join("log")).unwrap_or_default();
+    String::from_utf8_lossy(&log[log.len().saturating_sub(LOG_SHOWN_BYTES)..]).into_owned()
+}

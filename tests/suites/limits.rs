@@ -1,0 +1,131 @@
+//! Every limit that the contract states beside a field is the one that the service holds.
+
+use prost::Message;
+use prost_types::FileDescriptorSet;
+use referee_server::limits;
+
+/// Returns the comments of the field with a name such as `CreateGameRequest.request_id`.
+fn comment(name: &str) -> String {
+    let set = FileDescriptorSet::decode(referee_api::FILE_DESCRIPTOR_SET)
+        .expect("the descriptors were encoded by the build");
+    let (message, field) = name
+        .split_once('.')
+        .expect("a field is named with its message");
+    for file in &set.file {
+        for (number, found) in (0..).zip(&file.message_type) {
+            if found.name() != message {
+                continue;
+            }
+            let position = found.field.iter().position(|one| one.name() == field);
+            let position = position.unwrap_or_else(|| panic!("{name} is no field")) as i32;
+            let locations = file.source_code_info.iter().flat_map(|info| &info.location);
+            let path = [4, number, 2, position];
+            let comments = locations.filter(|location| location.path == path);
+            return comments
+                .map(|one| one.leading_comments().replace('\n', " "))
+                .collect();
+        }
+    }
+    panic!("{name}: no such message")
+}
+
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[test]
+fn limits_are_stated_beside_their_fields() {
+    let stated = [
+        ("Position.fen", "Limit:", limits::FEN_BYTES_MAX),
+        ("Position.moves", "Limit:", limits::HISTORY_MOVES_MAX),
+        ("Position.moves", "Limit of each:", limits::MOVE_BYTES_MAX),
+        ("ValidateMoveRequest.move", "Limit:", limits::MOVE_BYTES_MAX),
+        ("MakeMove.move", "Limit:", limits::MOVE_BYTES_MAX),
+        ("ClaimDraw.intended_move", "Limit:", limits::MOVE_BYTES_MAX),
+        ("RuleProfile.name", "Limit:", limits::PROFILE_NAME_BYTES_MAX),
+        ("Game.sequence", "Limit:", limits::GAME_EVENTS_MAX as usize),
+        ("Game.moves", "Limit:", limits::HISTORY_MOVES_MAX),
+        ("Game.white_player", "Limit:", limits::PLAYER_BYTES_MAX),
+        ("Game.black_player", "Limit:", limits::PLAYER_BYTES_MAX),
+        ("Game.labels", "Limit:", limits::LABELS_MAX),
+        (
+            "Game.labels",
+            "Limit of each key:",
+            limits::LABEL_KEY_BYTES_MAX,
+        ),
+        (
+            "Game.labels",
+            "Limit of each value:",
+            limits::LABEL_VALUE_BYTES_MAX,
+        ),
+        ("GameFilter.labels", "Limit:", limits::FILTER_LABELS_MAX),
+        ("GameFilter.states", "Limit:", limits::FILTER_STATES_MAX),
+        (
+            "CreateGameRequest.game_id",
+            "Limit:",
+            limits::GAME_ID_BYTES_MAX,
+        ),
+        (
+            "CreateGameRequest.request_id",
+            "Limit:",
+            limits::REQUEST_ID_BYTES_MAX,
+        ),
+        ("Action.request_id", "Limit:", limits::REQUEST_ID_BYTES_MAX),
+        ("GetGameRequest.name", "Limit:", limits::GAME_NAME_BYTES_MAX),
+        (
+            "SubmitActionRequest.name",
+            "Limit:",
+            limits::GAME_NAME_BYTES_MAX,
+        ),
+        (
+            "ListGamesRequest.page_size",
+            "Default:",
+            limits::GAMES_PAGE_DEFAULT,
+        ),
+        (
+            "ListGamesRequest.page_size",
+            "Limit:",
+            limits::GAMES_PAGE_MAX,
+        ),
+        (
+            "ListGamesRequest.page_token",
+            "Limit:",
+            limits::PAGE_TOKEN_BYTES_MAX,
+        ),
+        (
+            "ListGameEventsRequest.page_size",
+            "Default:",
+            limits::EVENTS_PAGE_DEFAULT,
+        ),
+        (
+            "ListGameEventsRequest.page_size",
+            "Limit:",
+            limits::EVENTS_PAGE_MAX,
+        ),
+        (
+            "WatchGameRequest.heartbeat_interval",
+            "Default:",
+            limits::HEARTBEAT_DEFAULT.as_secs() as usize,
+        ),
+        (
+            "WatchGameRequest.heartbeat_interval",
+            "Range:",
+            limits::HEARTBEAT_MIN.as_secs() as usize,
+        ),
+    ];
+    for (field, word, limit) in stated {
+        let comment = comment(field);
+        let sentence = format!("{word} {}", grouped(limit));
+        let rest = comment.split_once(&sentence).map(|(_, rest)| rest);
+        let ends = rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+        assert!(ends, "{field} should say '{sentence}': {comment}");
+    }
+}
