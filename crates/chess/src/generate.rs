@@ -1,12 +1,15 @@
 //! Legal moves: only legal ones are made, with masks of pins and checks, never tried and undone.
 
-use crate::moves::{Move, MoveKind, MoveList};
+use crate::moves::{Move, MoveKind, MoveList, Writer};
 use crate::rays::{between, king_attacks, knight_attacks, line, pawn_attacks};
-use crate::sliders::{Sliders, WithSliders, with_sliders};
-use crate::{Bitboard, Color, Position, Role, Square};
+use crate::sliders::{Portable, Sliders, WithSliders, with_sliders};
+use crate::{Bitboard, Color, File, Position, Role, Square};
 
-/// Something that takes moves as sets.
+/// Something that takes moves as sets, and comes to a result.
 trait Receiver {
+    /// What comes of it.
+    type Output;
+
     /// A piece on `from` can go to each square of `to`.
     fn piece(&mut self, from: Square, to: Bitboard);
 
@@ -16,43 +19,57 @@ trait Receiver {
     /// A pawn can go to each square of `to` from the square `step` lower, and promotes there.
     fn promotions(&mut self, to: Bitboard, step: i8);
 
-    /// A single move of another kind.
-    fn single(&mut self, mv: Move);
+    /// A pawn on each square of `from` can take en passant on `to`.
+    fn en_passant(&mut self, from: Bitboard, to: Square);
+
+    /// The king on `king` can castle with each rook of `rooks`.
+    fn castles(&mut self, king: Square, rooks: Bitboard);
 
     /// Whether nothing more needs to be known.
     #[inline(always)]
     fn is_done(&self) -> bool {
         false
     }
+
+    /// Comes to the result.
+    fn finish(self) -> Self::Output;
 }
 
-impl Receiver for MoveList {
+impl Receiver for Writer<'_> {
+    type Output = ();
+
     #[inline(always)]
     fn piece(&mut self, from: Square, to: Bitboard) {
-        for to in to {
-            self.push(Move::new(from, to, MoveKind::Ordinary));
-        }
+        self.push_piece(from, to, MoveKind::Ordinary);
     }
 
     #[inline(always)]
     fn pawns(&mut self, to: Bitboard, step: i8, kind: MoveKind) {
-        for to in to {
-            self.push(Move::new(behind(to, step), to, kind));
-        }
+        self.push_steps(to, step, kind);
     }
 
     #[inline(always)]
     fn promotions(&mut self, to: Bitboard, step: i8) {
-        for to in to {
-            for role in Role::PROMOTIONS {
-                self.push(Move::new(behind(to, step), to, MoveKind::Promotion(role)));
-            }
+        for role in Role::PROMOTIONS {
+            self.push_steps(to, step, MoveKind::Promotion(role));
         }
     }
 
     #[inline(always)]
-    fn single(&mut self, mv: Move) {
-        self.push(mv);
+    fn en_passant(&mut self, from: Bitboard, to: Square) {
+        for from in from {
+            self.push_piece(from, Bitboard::of(to), MoveKind::EnPassant);
+        }
+    }
+
+    #[inline(always)]
+    fn castles(&mut self, king: Square, rooks: Bitboard) {
+        self.push_piece(king, rooks, MoveKind::Castle);
+    }
+
+    #[inline(always)]
+    fn finish(self) {
+        Writer::finish(self);
     }
 }
 
@@ -65,6 +82,8 @@ fn behind(to: Square, step: i8) -> Square {
 struct Counter(u32);
 
 impl Receiver for Counter {
+    type Output = u32;
+
     #[inline(always)]
     fn piece(&mut self, _from: Square, to: Bitboard) {
         self.0 += to.count();
@@ -81,8 +100,18 @@ impl Receiver for Counter {
     }
 
     #[inline(always)]
-    fn single(&mut self, _mv: Move) {
-        self.0 += 1;
+    fn en_passant(&mut self, from: Bitboard, _to: Square) {
+        self.0 += from.count();
+    }
+
+    #[inline(always)]
+    fn castles(&mut self, _king: Square, rooks: Bitboard) {
+        self.0 += rooks.count();
+    }
+
+    #[inline(always)]
+    fn finish(self) -> u32 {
+        self.0
     }
 }
 
@@ -90,6 +119,8 @@ impl Receiver for Counter {
 struct Finder(bool);
 
 impl Receiver for Finder {
+    type Output = bool;
+
     #[inline(always)]
     fn piece(&mut self, _from: Square, to: Bitboard) {
         self.0 |= to.any();
@@ -106,36 +137,103 @@ impl Receiver for Finder {
     }
 
     #[inline(always)]
-    fn single(&mut self, _mv: Move) {
-        self.0 = true;
+    fn en_passant(&mut self, from: Bitboard, _to: Square) {
+        self.0 |= from.any();
+    }
+
+    #[inline(always)]
+    fn castles(&mut self, _king: Square, rooks: Bitboard) {
+        self.0 |= rooks.any();
     }
 
     #[inline(always)]
     fn is_done(&self) -> bool {
         self.0
     }
+
+    #[inline(always)]
+    fn finish(self) -> bool {
+        self.0
+    }
 }
 
-/// The moves of one position, of the pieces on `from` only.
+/// Finds out whether a move is among the others.
+struct Seeker {
+    mv: Move,
+    found: bool,
+}
+
+impl Receiver for Seeker {
+    type Output = bool;
+
+    #[inline(always)]
+    fn piece(&mut self, from: Square, to: Bitboard) {
+        self.found |= from == self.mv.from()
+            && to.contains(self.mv.to())
+            && self.mv.kind() == MoveKind::Ordinary;
+    }
+
+    #[inline(always)]
+    fn pawns(&mut self, to: Bitboard, step: i8, kind: MoveKind) {
+        self.found |= behind(self.mv.to(), step) == self.mv.from()
+            && to.contains(self.mv.to())
+            && self.mv.kind() == kind;
+    }
+
+    #[inline(always)]
+    fn promotions(&mut self, to: Bitboard, step: i8) {
+        self.found |= behind(self.mv.to(), step) == self.mv.from()
+            && to.contains(self.mv.to())
+            && self.mv.promotion().is_some();
+    }
+
+    #[inline(always)]
+    fn en_passant(&mut self, from: Bitboard, to: Square) {
+        self.found |= from.contains(self.mv.from())
+            && to == self.mv.to()
+            && self.mv.kind() == MoveKind::EnPassant;
+    }
+
+    #[inline(always)]
+    fn castles(&mut self, king: Square, rooks: Bitboard) {
+        self.found |= king == self.mv.from()
+            && rooks.contains(self.mv.to())
+            && self.mv.kind() == MoveKind::Castle;
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.found
+    }
+
+    #[inline(always)]
+    fn finish(self) -> bool {
+        self.found
+    }
+}
+
+/// The moves of one position, of the pieces on `from` only, for a receiver.
 struct Generation<'a, R> {
     position: &'a Position,
     from: Bitboard,
-    receiver: &'a mut R,
+    receiver: R,
 }
 
 impl<R: Receiver> WithSliders for Generation<'_, R> {
-    type Output = ();
+    type Output = R::Output;
 
-    #[inline]
-    fn run<S: Sliders>(self, sliders: S) {
+    #[inline(always)]
+    fn run<S: Sliders>(self, sliders: S) -> R::Output {
+        let mut receiver = self.receiver;
         match self.position.turn() {
             Color::White => {
-                Generator::<S, true>::new(self.position, sliders, self.from).run(self.receiver);
+                Generator::<S, true>::new(self.position, sliders, self.from).run(&mut receiver);
             }
             Color::Black => {
-                Generator::<S, false>::new(self.position, sliders, self.from).run(self.receiver);
+                Generator::<S, false>::new(self.position, sliders, self.from).run(&mut receiver);
             }
         }
+        receiver.finish()
     }
 }
 
@@ -176,16 +274,18 @@ impl<'a, S: Sliders, const WHITE: bool> Generator<'a, S, WHITE> {
     #[inline(always)]
     fn run<R: Receiver>(&self, receiver: &mut R) {
         if !self.position.checkers().more_than_one() {
-            self.knights(receiver);
-            self.bishops_and_rooks(receiver);
+            self.pieces(receiver);
             if !receiver.is_done() {
                 self.pawns(receiver);
             }
         }
         if self.from.contains(self.king) && !receiver.is_done() {
-            self.king_steps(receiver);
-            if self.position.checkers().is_empty() {
-                self.castles(receiver);
+            let danger = self.danger();
+            let own = self.position.board().color(Self::US);
+            receiver.piece(self.king, king_attacks(self.king) - own - danger);
+            let rooks = self.position.castling_rooks() & own;
+            if rooks.any() && self.position.checkers().is_empty() {
+                self.castles(rooks, danger, receiver);
             }
         }
     }
@@ -196,35 +296,46 @@ impl<'a, S: Sliders, const WHITE: bool> Generator<'a, S, WHITE> {
         self.position.board().pieces(Self::US, role) & self.from
     }
 
+    /// Knights, bishops, rooks and queens.
     #[inline(always)]
-    fn knights<R: Receiver>(&self, receiver: &mut R) {
+    fn pieces<R: Receiver>(&self, receiver: &mut R) {
+        let pinned = self.position.pinned();
         // A pinned knight never stays on the line of its pin.
-        for from in self.ours(Role::Knight) - self.position.pinned() {
+        for from in self.ours(Role::Knight) - pinned {
             receiver.piece(from, knight_attacks(from) & self.goal);
         }
-    }
-
-    #[inline(always)]
-    fn bishops_and_rooks<R: Receiver>(&self, receiver: &mut R) {
-        let pinned = self.position.pinned();
+        let bishops = self.ours(Role::Bishop);
+        for from in bishops - pinned {
+            receiver.piece(from, self.sliders.bishop(from, self.occupied) & self.goal);
+        }
+        let rooks = self.ours(Role::Rook);
+        for from in rooks - pinned {
+            receiver.piece(from, self.sliders.rook(from, self.occupied) & self.goal);
+        }
         let queens = self.ours(Role::Queen);
-        for from in self.ours(Role::Bishop) | queens {
-            let to = self.sliders.bishop(from, self.occupied) & self.goal;
-            receiver.piece(from, self.on_pin_line(pinned, from, to));
+        for from in queens - pinned {
+            receiver.piece(from, self.sliders.queen(from, self.occupied) & self.goal);
         }
-        for from in self.ours(Role::Rook) | queens {
-            let to = self.sliders.rook(from, self.occupied) & self.goal;
-            receiver.piece(from, self.on_pin_line(pinned, from, to));
+        if pinned.any() {
+            for from in (bishops | rooks | queens) & pinned {
+                receiver.piece(from, self.pinned_slider(from));
+            }
         }
     }
 
+    /// Where a pinned bishop, rook or queen can go: along the line of its pin, if it moves so.
     #[inline(always)]
-    fn on_pin_line(&self, pinned: Bitboard, from: Square, to: Bitboard) -> Bitboard {
-        if pinned.contains(from) {
-            to & line(self.king, from)
-        } else {
-            to
+    fn pinned_slider(&self, from: Square) -> Bitboard {
+        let board = self.position.board();
+        let queens = board.role(Role::Queen);
+        let mut to = Bitboard::EMPTY;
+        if (board.role(Role::Bishop) | queens).contains(from) {
+            to |= self.sliders.bishop(from, self.occupied);
         }
+        if (board.role(Role::Rook) | queens).contains(from) {
+            to |= self.sliders.rook(from, self.occupied);
+        }
+        to & self.goal & line(self.king, from)
     }
 
     #[inline(always)]
@@ -232,15 +343,14 @@ impl<'a, S: Sliders, const WHITE: bool> Generator<'a, S, WHITE> {
         let pawns = self.ours(Role::Pawn);
         let pinned = self.position.pinned();
         self.pawn_set(pawns - pinned, self.goal, receiver);
-        for from in pawns & pinned {
-            self.pawn_set(
-                Bitboard::of(from),
-                self.goal & line(self.king, from),
-                receiver,
-            );
+        if pinned.any() {
+            for from in pawns & pinned {
+                let goal = self.goal & line(self.king, from);
+                self.pawn_set(Bitboard::of(from), goal, receiver);
+            }
         }
         if let Some(to) = self.position.en_passant() {
-            self.en_passant(pawns, to, receiver);
+            receiver.en_passant(self.en_passant_takers(pawns, to), to);
         }
     }
 
@@ -270,62 +380,68 @@ impl<'a, S: Sliders, const WHITE: bool> Generator<'a, S, WHITE> {
         }
     }
 
+    /// The pawns that can take en passant.
     #[cold]
-    fn en_passant<R: Receiver>(&self, pawns: Bitboard, to: Square, receiver: &mut R) {
-        for from in pawn_attacks(Self::THEM, to) & pawns {
-            if self.position.is_en_passant_safe(self.sliders, from, to) {
-                receiver.single(Move::new(from, to, MoveKind::EnPassant));
-            }
-        }
+    fn en_passant_takers(&self, pawns: Bitboard, to: Square) -> Bitboard {
+        let takers = (pawn_attacks(Self::THEM, to) & pawns).into_iter();
+        takers
+            .filter(|&from| self.position.is_en_passant_safe(self.sliders, from, to))
+            .collect()
     }
 
+    /// The squares that the king cannot go to, since an enemy attacks them.
     #[inline(always)]
-    fn king_steps<R: Receiver>(&self, receiver: &mut R) {
+    fn danger(&self) -> Bitboard {
         let board = self.position.board();
+        let enemies = board.color(Self::THEM);
+        let pawns = (enemies & board.role(Role::Pawn)).forward(Self::THEM);
+        let mut danger =
+            pawns.left() | pawns.right() | king_attacks(self.position.king(Self::THEM));
+        for from in enemies & board.role(Role::Knight) {
+            danger |= knight_attacks(from);
+        }
         // The king itself shields no square behind it from a slider.
         let occupied = self.occupied ^ Bitboard::of(self.king);
-        let mut safe = Bitboard::EMPTY;
-        for to in king_attacks(self.king) - board.color(Self::US) {
-            if board
-                .attackers(self.sliders, to, Self::THEM, occupied)
-                .is_empty()
-            {
-                safe |= Bitboard::of(to);
-            }
+        let queens = board.role(Role::Queen);
+        for from in enemies & (board.role(Role::Bishop) | queens) {
+            danger |= self.sliders.bishop(from, occupied);
         }
-        receiver.piece(self.king, safe);
+        for from in enemies & (board.role(Role::Rook) | queens) {
+            danger |= self.sliders.rook(from, occupied);
+        }
+        danger
     }
 
     #[inline(always)]
-    fn castles<R: Receiver>(&self, receiver: &mut R) {
-        for rook in self.position.castling_rooks() & self.position.board().color(Self::US) {
-            if self.can_castle(rook) {
-                receiver.single(Move::new(self.king, rook, MoveKind::Castle));
-            }
-        }
+    fn castles<R: Receiver>(&self, rooks: Bitboard, danger: Bitboard, receiver: &mut R) {
+        let able = rooks
+            .into_iter()
+            .filter(|&rook| self.can_castle(rook, danger));
+        receiver.castles(self.king, able.collect());
     }
 
     /// Whether nothing bars castling for now (FIDE Laws 3.8.2.2, guidelines II.3.2.7).
-    fn can_castle(&self, rook: Square) -> bool {
+    #[inline(always)]
+    fn can_castle(&self, rook: Square, danger: Bitboard) -> bool {
         let (king_to, rook_to) = castle_targets(self.king, rook);
         let movers = Bitboard::of(self.king) | Bitboard::of(rook);
         let king_path = between(self.king, king_to) | Bitboard::of(king_to);
         let rook_path = between(rook, rook_to) | Bitboard::of(rook_to);
-        let others = self.occupied ^ movers;
-        if ((king_path | rook_path) & others).any() {
+        let others = self.occupied - movers;
+        if ((king_path | rook_path) & others | king_path & danger).any() {
             return false;
         }
+        // In Chess960 the rook may have shielded the square of arrival along the first rank.
+        let corners = Bitboard::file(File::A) | Bitboard::file(File::H);
+        corners.contains(rook) || self.is_safe_after_castling(king_to, rook_to, others)
+    }
+
+    #[cold]
+    fn is_safe_after_castling(&self, king: Square, rook: Square, others: Bitboard) -> bool {
+        let occupied = others | Bitboard::of(rook);
         let board = self.position.board();
-        let is_safe = |square: Square, occupied: Bitboard| {
-            board
-                .attackers(self.sliders, square, Self::THEM, occupied)
-                .is_empty()
-        };
-        // The rook may have shielded the square of arrival, which happens in Chess960 only.
-        king_path
-            .into_iter()
-            .all(|square| is_safe(square, self.occupied - Bitboard::of(self.king)))
-            && is_safe(king_to, others | Bitboard::of(rook_to))
+        let straight = board.role(Role::Rook) | board.role(Role::Queen);
+        (self.sliders.rook(king, occupied) & straight & board.color(Self::THEM)).is_empty()
     }
 }
 
@@ -334,7 +450,6 @@ impl<'a, S: Sliders, const WHITE: bool> Generator<'a, S, WHITE> {
 #[inline]
 #[must_use]
 pub(crate) fn castle_targets(king: Square, rook: Square) -> (Square, Square) {
-    use crate::File;
     let rank = king.rank();
     if rook > king {
         (Square::at(File::G, rank), Square::at(File::F, rank))
@@ -356,12 +471,22 @@ impl Position {
     #[must_use]
     pub fn legal_moves(&self) -> MoveList {
         let mut moves = MoveList::new();
-        with_sliders(Generation {
-            position: self,
-            from: Bitboard::FULL,
-            receiver: &mut moves,
-        });
+        self.list_legal_moves(&mut moves);
         moves
+    }
+
+    /// Lists the legal moves in place of what was in the list.
+    ///
+    /// ```
+    /// use referee_chess::{MoveList, Position};
+    ///
+    /// let mut moves = MoveList::new();
+    /// Position::startpos().list_legal_moves(&mut moves);
+    /// assert_eq!(moves.len(), 20);
+    /// ```
+    #[inline]
+    pub fn list_legal_moves(&self, moves: &mut MoveList) {
+        with_sliders(self.generation(Bitboard::FULL, Writer::new(moves)));
     }
 
     /// Lists the legal moves with the portable sliders, whatever the processor can do. For tests
@@ -369,12 +494,8 @@ impl Position {
     #[must_use]
     pub fn legal_moves_portable(&self) -> MoveList {
         let mut moves = MoveList::new();
-        Generation {
-            position: self,
-            from: Bitboard::FULL,
-            receiver: &mut moves,
-        }
-        .run(crate::sliders::Portable);
+        let writer = Writer::new(&mut moves);
+        self.generation(Bitboard::FULL, writer).run(Portable);
         moves
     }
 
@@ -382,11 +503,7 @@ impl Position {
     #[must_use]
     pub fn legal_moves_from(&self, squares: Bitboard) -> MoveList {
         let mut moves = MoveList::new();
-        with_sliders(Generation {
-            position: self,
-            from: squares,
-            receiver: &mut moves,
-        });
+        with_sliders(self.generation(squares, Writer::new(&mut moves)));
         moves
     }
 
@@ -394,30 +511,28 @@ impl Position {
     #[inline]
     #[must_use]
     pub fn count_legal_moves(&self) -> u32 {
-        let mut counter = Counter(0);
-        with_sliders(Generation {
-            position: self,
-            from: Bitboard::FULL,
-            receiver: &mut counter,
-        });
-        counter.0
+        with_sliders(self.generation(Bitboard::FULL, Counter(0)))
     }
 
     /// Returns whether the side to move has a legal move.
     #[must_use]
     pub fn has_legal_moves(&self) -> bool {
-        let mut finder = Finder(false);
-        with_sliders(Generation {
-            position: self,
-            from: Bitboard::FULL,
-            receiver: &mut finder,
-        });
-        finder.0
+        with_sliders(self.generation(Bitboard::FULL, Finder(false)))
     }
 
     /// Returns whether a move is legal here.
     #[must_use]
     pub fn is_legal(&self, mv: Move) -> bool {
-        self.legal_moves_from(Bitboard::of(mv.from())).contains(&mv)
+        let seeker = Seeker { mv, found: false };
+        with_sliders(self.generation(Bitboard::of(mv.from()), seeker))
+    }
+
+    #[inline(always)]
+    fn generation<R: Receiver>(&self, from: Bitboard, receiver: R) -> Generation<'_, R> {
+        Generation {
+            position: self,
+            from,
+            receiver,
+        }
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::mem::MaybeUninit;
 use core::ops::Deref;
 
-use crate::{Role, Square};
+use crate::{Bitboard, Role, Square};
 
 /// What a move does besides taking a piece from one square to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,10 @@ pub enum MoveKind {
 pub struct Move(u16);
 
 impl Move {
+    /// The square that is left has the lowest six bits, the one that is reached the next six, and
+    /// the kind the highest four.
+    const TO_SHIFT: u32 = 6;
+    const KIND_SHIFT: u32 = 12;
     const DOUBLE_STEP: u16 = 1;
     const CASTLE: u16 = 2;
     const EN_PASSANT: u16 = 3;
@@ -49,7 +53,8 @@ impl Move {
             MoveKind::Promotion(Role::Rook) => Self::PROMOTION | 2,
             MoveKind::Promotion(_) => Self::PROMOTION | 3,
         };
-        Move(from.index() as u16 | (to.index() as u16) << 6 | code << 12)
+        let squares = from.index() as u16 | (to.index() as u16) << Self::TO_SHIFT;
+        Move(squares | code << Self::KIND_SHIFT)
     }
 
     /// Returns the square that the piece leaves; for castling, that of the king.
@@ -63,14 +68,14 @@ impl Move {
     #[inline]
     #[must_use]
     pub const fn to(self) -> Square {
-        Square::from_low_bits((self.0 >> 6) as u8)
+        Square::from_low_bits((self.0 >> Self::TO_SHIFT) as u8)
     }
 
     /// Returns what the move does besides going from one square to another.
     #[inline]
     #[must_use]
     pub const fn kind(self) -> MoveKind {
-        match self.0 >> 12 {
+        match self.0 >> Self::KIND_SHIFT {
             0 => MoveKind::Ordinary,
             Self::DOUBLE_STEP => MoveKind::DoubleStep,
             Self::CASTLE => MoveKind::Castle,
@@ -95,7 +100,7 @@ impl Move {
     #[inline]
     #[must_use]
     pub const fn is_castle(self) -> bool {
-        self.0 >> 12 == Self::CASTLE
+        self.0 >> Self::KIND_SHIFT == Self::CASTLE
     }
 }
 
@@ -111,40 +116,127 @@ impl fmt::Debug for Move {
 }
 
 /// The moves of one position, without room on the heap.
+///
+/// [`Position::legal_moves`](crate::Position::legal_moves) returns one; to use the same one again
+/// for many positions, which spares copying a kilobyte each time, there is
+/// [`Position::list_legal_moves`](crate::Position::list_legal_moves).
 pub struct MoveList {
     length: usize,
     moves: [MaybeUninit<Move>; MoveList::CAPACITY],
 }
 
 impl MoveList {
-    /// More moves than any position has, impossible ones included: a square is reached along at
-    /// most 8 lines and by at most 8 knights, and each of the 8 squares of the last rank by at
-    /// most 3 pawns in 4 ways.
-    pub const CAPACITY: usize = 64 * 16 + 8 * 3 * 4;
+    /// More moves than any position has, even with any number of pieces.
+    ///
+    /// A square is reached from at most 8 sides and by at most 8 knights, and a piece other than
+    /// a knight goes to at most 27 squares. So `q` such pieces and `n` knights have at most
+    /// `min(27q, 8t) + min(8n, 8t)` moves to the `t = 64 - q - n` squares that they do not stand
+    /// on, which is at most 446; at most 24 promotions count fourfold, and castling adds 2. In
+    /// play, 218 is the most that is known. Above all that there is room for the greatest set, so
+    /// that [`Writer::push_set`] has to look only once whether a set fits.
+    pub const CAPACITY: usize = 446 + 3 * 24 + 2 + Self::ROOM;
 
+    /// Room for the greatest set, and for what is written beyond it.
+    const ROOM: usize = 64 + 3;
+
+    /// Returns a list without moves.
     #[inline]
-    pub(crate) fn new() -> MoveList {
+    #[must_use]
+    pub fn new() -> MoveList {
         MoveList {
             length: 0,
             moves: [const { MaybeUninit::uninit() }; MoveList::CAPACITY],
         }
     }
 
-    #[inline(always)]
-    pub(crate) fn push(&mut self, mv: Move) {
-        debug_assert!(self.length < Self::CAPACITY);
-        // SAFETY: the capacity is above what any position has (see `CAPACITY`), and each position
-        // has its own list, filled once. Checking each push costs a tenth of listing.
-        unsafe { self.moves.get_unchecked_mut(self.length).write(mv) };
-        self.length += 1;
+    /// Removes all moves.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.length = 0;
     }
 
     /// Returns the moves as a slice.
     #[inline]
     #[must_use]
     pub fn as_slice(&self) -> &[Move] {
-        // SAFETY: the first `length` elements have been written by `push`.
+        // SAFETY: the first `length` elements have been written, by a `Writer`.
         unsafe { core::slice::from_raw_parts(self.moves.as_ptr().cast::<Move>(), self.length) }
+    }
+}
+
+/// Fills a list. The length is kept apart from the list, so that it can stay in a register.
+pub(crate) struct Writer<'a> {
+    list: &'a mut MoveList,
+    length: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins with an empty list.
+    #[inline(always)]
+    pub(crate) fn new(list: &'a mut MoveList) -> Writer<'a> {
+        Writer { list, length: 0 }
+    }
+
+    /// Adds the moves from one square to each of others.
+    #[inline(always)]
+    pub(crate) fn push_piece(&mut self, from: Square, to: Bitboard, kind: MoveKind) {
+        let base = Move::new(from, Square::from_low_bits(0), kind);
+        self.push_set(to, 1 << Move::TO_SHIFT, u64::from(base.0));
+    }
+
+    /// Adds the moves to each of some squares from the square that is `step` lower.
+    #[inline(always)]
+    pub(crate) fn push_steps(&mut self, to: Bitboard, step: i8, kind: MoveKind) {
+        let base = Move::new(Square::from_low_bits(0), Square::from_low_bits(0), kind);
+        let base = u64::from(base.0).wrapping_add_signed(-i64::from(step));
+        self.push_set(to, 1 + (1 << Move::TO_SHIFT), base);
+    }
+
+    /// Adds for each square the move whose bits are `base` plus `factor` times the number of the
+    /// square. Nothing is added to a list that has no room for a full set; only positions into
+    /// which moves were forced that are not legal could fill it that far.
+    ///
+    /// Four moves are made at a time, as one number with 16 bits for each, since the processor
+    /// guesses badly how many squares a set has. What is written beyond the set is written over by
+    /// the next one. The bits of a move never run over into those of the next: where the set has
+    /// no square any more, its number counts as 64, and `65 * 64` still fits in 13 bits.
+    #[inline(always)]
+    fn push_set(&mut self, squares: Bitboard, factor: u64, base: u64) {
+        if squares.is_empty() || self.length > MoveList::CAPACITY - MoveList::ROOM {
+            return;
+        }
+        let base = base.wrapping_mul(0x0001_0001_0001_0001);
+        let mut rest = squares.0;
+        let mut at = self.length;
+        while rest != 0 {
+            let mut four = 0;
+            for lane in 0..4 {
+                four |= u64::from(rest.trailing_zeros()) << (16 * lane);
+                rest &= rest.wrapping_sub(1);
+            }
+            let four = four.wrapping_mul(factor).wrapping_add(base);
+            for lane in 0..4 {
+                let mv = Move((four >> (16 * lane)) as u16);
+                // SAFETY: there was room for 67 moves; a set has 64 squares at most, and at most
+                // 3 moves are written beyond it. Checking each move costs a tenth of listing.
+                unsafe { self.list.moves.get_unchecked_mut(at + lane).write(mv) };
+            }
+            at += 4;
+        }
+        self.length += squares.count() as usize;
+    }
+
+    /// Ends with the list filled.
+    #[inline(always)]
+    pub(crate) fn finish(self) {
+        self.list.length = self.length;
+    }
+}
+
+impl Default for MoveList {
+    /// Returns a list without moves.
+    fn default() -> MoveList {
+        MoveList::new()
     }
 }
 

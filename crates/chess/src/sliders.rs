@@ -32,13 +32,25 @@ pub trait WithSliders {
 }
 
 /// Does something with PEXT where this machine has a fast one, portably elsewhere.
+///
+/// With PEXT, [`run`](WithSliders::run) may use the other instructions for bits that all such
+/// processors have, too, as far as it is inlined: mark it and what it calls `#[inline(always)]`
+/// where that pays.
 #[inline]
 pub fn with_sliders<W: WithSliders>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(pext) = Pext::detect() {
-        return work.run(pext);
+        // SAFETY: a `Pext` exists only where the processor has these features (see `detect`).
+        return unsafe { run_with_pext(work, pext) };
     }
     work.run(Portable)
+}
+
+/// Does something with code for processors that have PEXT.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+fn run_with_pext<W: WithSliders>(work: W, pext: Pext) -> W::Output {
+    work.run(pext)
 }
 
 const ROOK_DIRECTIONS: [(i8, i8); 4] = [(1, 0), (0, 1), (-1, 0), (0, -1)];
@@ -159,8 +171,8 @@ mod pext {
     use super::{BISHOP_DIRECTIONS, ROOK_DIRECTIONS, Sliders, walk};
     use crate::{Bitboard, Square};
 
-    /// Attacks by PEXT. A value is proof that the processor has the instruction, and leads to the
-    /// table.
+    /// Attacks by PEXT. A value is proof that the processor has BMI1, BMI2, LZCNT and POPCNT,
+    /// and leads to the table.
     #[derive(Clone, Copy, Debug)]
     pub struct Pext(&'static [u64; TABLE_LENGTH]);
 
@@ -169,7 +181,8 @@ mod pext {
     static TABLE: OnceLock<Option<Box<[u64; TABLE_LENGTH]>>> = OnceLock::new();
 
     impl Pext {
-        /// Returns the token where this processor has PEXT and is fast at it.
+        /// Returns the token where this processor has PEXT and is fast at it, and has the other
+        /// instructions for bits that came with it or before.
         ///
         /// AMD processors before family 19h (Zen 3) have PEXT in microcode, slower than the
         /// portable way, so they are turned away.
@@ -250,7 +263,11 @@ mod pext {
 
     #[cold]
     fn build_table() -> Option<Box<[u64; TABLE_LENGTH]>> {
-        if !std::is_x86_feature_detected!("bmi2") || has_slow_pext() {
+        let has_features = std::is_x86_feature_detected!("bmi2")
+            && std::is_x86_feature_detected!("bmi1")
+            && std::is_x86_feature_detected!("lzcnt")
+            && std::is_x86_feature_detected!("popcnt");
+        if !has_features || has_slow_pext() {
             return None;
         }
         let mut table: Box<[u64; TABLE_LENGTH]> =
