@@ -1,0 +1,42 @@
+//! Every limit of this crate: how much work an answer may cost.
+
+/// Positions that the quick tier may make for one question, so that its worst case stays below
+/// a millisecond. It is reached by no position of ordinary play.
+pub const QUICK_NODES: u64 = 1_000;
+
+/// Positions that the full tier may visit for one question where the caller has no wish of its
+/// own: about a second.
+pub const FULL_NODES: u64 = 2_000_000;
+
+/// The greatest budget that is taken; a greater one is cut to this. The search keeps about 100
+/// bytes for each position that it visits.
+pub const MAX_NODES: u64 = 50_000_000;
+
+/// Forced moves that are followed before anything else is tried.
+pub const FORCED_PLIES: u32 = 100;
+
+/// Positions between two looks at the wish to cancel.
+pub const CANCEL_INTERVAL: u64 = 256;
+
+/// Halfmoves without a capture or a move of a pawn after which a game is drawn without a claim
+/// (FIDE Laws 9.6.2: 75 moves by each player).
+pub const AUTOMATIC_DRAW_HALFMOVES: u32 = 150;
+
+/// Appearances of a position after which a game is drawn without a claim (FIDE Laws 9.6.1).
+pub const AUTOMATIC_DRAW_APPEARANCES: u32 = 5;
+
+/// Plies of the full-width look for lines that end at once.
+pub const PROBE_PLIES: u32 = 4;
+
+/// Positions of that look.
+pub const PROBE_NODES: u32 = 500;
+
+/// Positions of the first short attempt of the search.
+pub const SHORT_ATTEMPT_NODES: u64 = 200;
+
+/// Short attempts, before the one that may use the rest of the budget. After each round of plans
+/// they get twice the room.
+pub const ATTEMPTS: usize = 12;
+
+/// What an analysis of the structure counts in positions, which it takes about the time of.
+pub const SATURATION_COST: u64 = 100;

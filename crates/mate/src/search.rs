@@ -1,0 +1,243 @@
+//! The search for a mate that both sides work for: best first, every position once.
+
+use referee_chess::{Bitboard, Color, Move, Position, Role};
+
+use crate::draws::{AutomaticDraws, is_drawn_now};
+use crate::guide::Guide;
+use crate::limits::CANCEL_INTERVAL;
+use crate::material;
+
+/// How a search ended.
+pub(crate) enum Found {
+    /// A mate, by these moves.
+    Mate(Vec<Move>),
+    /// Every position was visited.
+    Exhausted,
+    /// The budget or the patience of the caller ended.
+    Interrupted,
+}
+
+/// A position that was visited, and the move that led to it.
+struct Node {
+    position: Position,
+    parent: u32,
+    mv: Option<Move>,
+}
+
+/// A move that was not made yet.
+#[derive(Clone, Copy)]
+struct Edge {
+    parent: u32,
+    mv: Move,
+}
+
+/// Priorities go from 0 to one below this; what is further off is taken as that far.
+const BUCKETS: usize = 512;
+
+/// What is added to the priority where a position shows nothing new.
+const STALE: i32 = 20;
+
+pub(crate) struct Search<'a> {
+    winner: Color,
+    guide: Guide,
+    nodes: Vec<Node>,
+    table: Table,
+    buckets: Vec<Vec<Edge>>,
+    lowest: usize,
+    budget: u64,
+    cancel: &'a dyn Fn() -> bool,
+    prune: &'a mut dyn FnMut(&Position, bool) -> bool,
+    draws: Option<&'a AutomaticDraws<'a>>,
+    /// By how near the mate seemed, the side to move and the kind of man: where one has come to.
+    seen: Vec<[[Bitboard; 6]; 2]>,
+}
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(
+        winner: Color,
+        plan: usize,
+        budget: u64,
+        cancel: &'a dyn Fn() -> bool,
+        prune: &'a mut dyn FnMut(&Position, bool) -> bool,
+        draws: Option<&'a AutomaticDraws<'a>>,
+    ) -> Search<'a> {
+        Search {
+            winner,
+            guide: Guide::new(winner, plan),
+            nodes: Vec::new(),
+            table: Table::new(),
+            buckets: vec![Vec::new(); BUCKETS],
+            lowest: BUCKETS,
+            budget,
+            cancel,
+            prune,
+            draws,
+            seen: vec![[[Bitboard::EMPTY; 6]; 2]; BUCKETS],
+        }
+    }
+
+    /// Returns how many positions were visited.
+    pub(crate) fn visited(&self) -> u64 {
+        self.nodes.len() as u64
+    }
+
+    pub(crate) fn run(&mut self, root: &Position) -> Found {
+        if let Some(found) = self.visit(root.clone(), 0, None) {
+            return found;
+        }
+        let mut steps = 0u64;
+        while let Some(edge) = self.pop() {
+            steps += 1;
+            if self.visited() >= self.budget
+                || (steps.is_multiple_of(CANCEL_INTERVAL) && (self.cancel)())
+            {
+                return Found::Interrupted;
+            }
+            let before = &self.nodes[edge.parent as usize].position;
+            let after = before.after_unchecked(edge.mv);
+            if let Some(found) = self.visit(after, edge.parent, Some(edge.mv)) {
+                return found;
+            }
+        }
+        Found::Exhausted
+    }
+
+    fn visit(&mut self, position: Position, parent: u32, mv: Option<Move>) -> Option<Found> {
+        let nodes = &self.nodes;
+        let slot = self.table.find(position.zobrist(), |index| {
+            let other = &nodes[index as usize].position;
+            // Where draws end the game, a position is worth less the later it comes.
+            *other == position
+                && (self.draws.is_none() || other.halfmove_clock() <= position.halfmove_clock())
+        })?;
+        let number = self.nodes.len() as u32;
+        let moves = position.legal_moves();
+        if moves.is_empty() {
+            if position.is_check() && position.turn() != self.winner {
+                let mut line: Vec<Move> = mv.into_iter().collect();
+                let mut at = parent;
+                while let Some(mv) = self.nodes.get(at as usize).and_then(|node| node.mv) {
+                    line.push(mv);
+                    at = self.nodes[at as usize].parent;
+                }
+                line.reverse();
+                return Some(Found::Mate(line));
+            }
+            return None;
+        }
+        if material::is_hopeless(position.board(), self.winner) {
+            return None;
+        }
+        if self.is_drawn(&position, mv.is_none()) {
+            return None;
+        }
+        if mv.is_some() && (self.prune)(&position, position.halfmove_clock() == 0) {
+            return None;
+        }
+        self.table.insert(slot, number);
+        let view = self.guide.view(&position);
+        let stale = self.note_novelty(&position, mv, view.base());
+        for mv in &moves {
+            let score = (view.priority(mv) + stale).clamp(0, BUCKETS as i32 - 1) as usize;
+            self.buckets[score].push(Edge { parent: number, mv });
+            self.lowest = self.lowest.min(score);
+        }
+        self.nodes.push(Node {
+            position,
+            parent,
+            mv,
+        });
+        if self.table.is_crowded(self.nodes.len()) {
+            let nodes = &self.nodes;
+            self.table.grow(nodes.len(), |index| {
+                nodes[index as usize].position.zobrist()
+            });
+        }
+        None
+    }
+
+    /// Returns what is added to the priorities of a position that shows nothing new: the move that
+    /// led to it took a man where one like it has stood before, in a position that seemed as near
+    /// to the mate. So the search does not try every place of a man that does not matter.
+    fn note_novelty(&mut self, position: &Position, mv: Option<Move>, base: i32) -> i32 {
+        let Some(mv) = mv else {
+            return 0;
+        };
+        let role = position.board().role_at(mv.to()).unwrap_or(Role::King);
+        let seen = &mut self.seen[base.clamp(0, BUCKETS as i32 - 1) as usize];
+        let squares = &mut seen[position.turn().index()][role.index()];
+        let is_new = !squares.contains(mv.to());
+        *squares |= Bitboard::of(mv.to());
+        if is_new { 0 } else { STALE }
+    }
+
+    fn is_drawn(&self, position: &Position, is_start: bool) -> bool {
+        self.draws.is_some_and(|draws| {
+            if is_start {
+                is_drawn_now(position, draws.history)
+            } else {
+                draws.end_game(position)
+            }
+        })
+    }
+
+    fn pop(&mut self) -> Option<Edge> {
+        while self.lowest < BUCKETS {
+            if let Some(edge) = self.buckets[self.lowest].pop() {
+                return Some(edge);
+            }
+            self.lowest += 1;
+        }
+        None
+    }
+}
+
+/// Numbers of nodes by the hashes of their positions, with open addressing. A hash only says
+/// where to look; the positions themselves are compared.
+struct Table {
+    slots: Vec<u32>,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Table {
+    fn new() -> Table {
+        Table {
+            slots: vec![FREE; 256],
+        }
+    }
+
+    /// Returns the free slot for a hash, or `None` where an equal entry is there.
+    #[inline]
+    fn find(&self, hash: u64, is_same: impl Fn(u32) -> bool) -> Option<usize> {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            match self.slots[slot] {
+                FREE => return Some(slot),
+                index if is_same(index) => return None,
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, slot: usize, index: u32) {
+        self.slots[slot] = index;
+    }
+
+    fn is_crowded(&self, count: usize) -> bool {
+        count * 2 > self.slots.len()
+    }
+
+    fn grow(&mut self, count: usize, hash: impl Fn(u32) -> u64) {
+        let length = self.slots.len() * 4;
+        self.slots.clear();
+        self.slots.resize(length, FREE);
+        for index in 0..count as u32 {
+            if let Some(slot) = self.find(hash(index), |_| false) {
+                self.slots[slot] = index;
+            }
+        }
+    }
+}

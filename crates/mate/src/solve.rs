@@ -1,0 +1,283 @@
+//! The two tiers: which argument is tried when.
+
+use referee_chess::{Bitboard, Color, File, Move, Position, Role};
+
+use crate::draws::AutomaticDraws;
+use crate::guide::PLANS;
+use crate::limits::{
+    ATTEMPTS, FORCED_PLIES, PROBE_NODES, PROBE_PLIES, SATURATION_COST, SHORT_ATTEMPT_NODES,
+};
+use crate::search::{Found, Search};
+use crate::verdict::{Budget, CanMate, Proof};
+use crate::{material, saturate};
+
+/// Returns whether a side can mate by any legal series of moves, with a line or a proof.
+///
+/// The position is read for itself: draws by claim, by fivefold repetition or by seventy-five
+/// moves do not end the series ([`can_mate_before_draws`] minds the latter two). `cancel` is asked
+/// now and then; once it returns `true` the answer is `Unknown`.
+///
+/// ```
+/// use referee_chess::{CastlingMode, Color, Position};
+/// use referee_mate::{Budget, CanMate, Proof, can_mate};
+///
+/// let fen = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/3BK3 w - - 0 1";
+/// let position = Position::from_fen(fen, CastlingMode::Standard).expect("the FEN is right");
+/// let answer = can_mate(&position, Color::White, Budget::FULL, &|| false);
+/// assert_eq!(answer, CanMate::No(Proof::BlockedStructure));
+/// ```
+#[must_use]
+pub fn can_mate(
+    position: &Position,
+    winner: Color,
+    budget: Budget,
+    cancel: &dyn Fn() -> bool,
+) -> CanMate {
+    let (start, prefix) = match begin(position, winner) {
+        Begin::Answer(answer) => return answer,
+        Begin::Go(start, prefix) => (start, prefix),
+    };
+    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner) {
+        return CanMate::No(Proof::BlockedStructure);
+    }
+    match search(&start, winner, budget, cancel) {
+        CanMate::Yes(line) => CanMate::Yes([prefix, line].concat()),
+        other => other,
+    }
+}
+
+/// Returns whether a side can mate before the game is drawn without a claim, by seventy-five
+/// moves (FIDE Laws 9.6.2) or fivefold repetition (9.6.1).
+///
+/// Where the side could mate but for these draws, the answer is `No` with
+/// [`Proof::MoveCount`].
+#[must_use]
+pub fn can_mate_before_draws(
+    position: &Position,
+    winner: Color,
+    draws: &AutomaticDraws<'_>,
+    budget: Budget,
+    cancel: &dyn Fn() -> bool,
+) -> CanMate {
+    let plain = can_mate(position, winner, budget, cancel);
+    match &plain {
+        CanMate::Yes(line) if draws.end_before_mate(position, line) => {}
+        _ => return plain,
+    }
+    let mut never = |_: &Position, _: bool| false;
+    let mut search = Search::new(winner, 0, budget.nodes(), cancel, &mut never, Some(draws));
+    match search.run(position) {
+        Found::Mate(line) => CanMate::Yes(line),
+        Found::Exhausted => CanMate::No(Proof::MoveCount),
+        Found::Interrupted => CanMate::Unknown {
+            nodes: search.visited(),
+        },
+    }
+}
+
+/// Returns what can be said about a position within microseconds: `No` with its proof, `Yes` where
+/// the mate is on the board, and `Unknown` for nearly all others. It never says `Yes` for a guess,
+/// and it visits at most [`QUICK_NODES`](crate::limits::QUICK_NODES) positions.
+///
+/// ```
+/// use referee_chess::{Color, Position};
+///
+/// let answer = referee_mate::quick(&Position::startpos(), Color::White);
+/// assert!(!answer.is_no());
+/// ```
+#[must_use]
+pub fn quick(position: &Position, winner: Color) -> CanMate {
+    let start = match begin(position, winner) {
+        Begin::Answer(answer) => return answer,
+        Begin::Go(start, _) => start,
+    };
+    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner) {
+        return CanMate::No(Proof::BlockedStructure);
+    }
+    CanMate::Unknown { nodes: 1 }
+}
+
+/// Returns whether the quick tier proves that neither side can mate: a dead position (FIDE Laws
+/// 5.2.2). `false` says nothing; [`can_mate`] decides.
+///
+/// A position that is mate or stalemate is the end of the game, and not called dead.
+#[must_use]
+pub fn is_dead_quick(position: &Position) -> bool {
+    let mut proofs = Color::ALL.map(|color| quick(position, color)).into_iter();
+    proofs.all(|answer| answer.is_no()) && position.has_legal_moves()
+}
+
+/// What the first look finds.
+enum Begin {
+    Answer(CanMate),
+    /// The position after the forced moves, and these.
+    Go(Position, Vec<Move>),
+}
+
+/// Applies what costs next to nothing: the end of the game, the material, forced moves, and lines
+/// that end within a few plies.
+fn begin(position: &Position, winner: Color) -> Begin {
+    let mut at = position.clone();
+    let mut prefix = Vec::new();
+    let mut seen: Vec<Position> = Vec::new();
+    loop {
+        let moves = at.legal_moves();
+        let is_start = prefix.is_empty();
+        let no = |proof| {
+            Begin::Answer(CanMate::No(if is_start {
+                proof
+            } else {
+                Proof::ForcedLine
+            }))
+        };
+        if moves.is_empty() {
+            return if at.is_check() && at.turn() != winner {
+                Begin::Answer(CanMate::Yes(prefix))
+            } else {
+                no(Proof::GameOver)
+            };
+        }
+        if material::is_hopeless(at.board(), winner) {
+            return no(Proof::Material);
+        }
+        if moves.len() > 1 || prefix.len() as u32 >= FORCED_PLIES {
+            let mut nodes = PROBE_NODES;
+            if ends_soon(&at, &moves, winner, PROBE_PLIES, &mut nodes) {
+                return no(Proof::ForcedLine);
+            }
+            return Begin::Go(at, prefix);
+        }
+        if seen.contains(&at) {
+            return Begin::Answer(CanMate::No(Proof::ForcedLine));
+        }
+        seen.push(at.clone());
+        prefix.push(moves[0]);
+        at.play_unchecked(moves[0]);
+    }
+}
+
+/// Returns whether all lines end within some plies without a mate of the loser. The first line
+/// that does not settles it, so the price is that of one line for nearly all positions.
+fn ends_soon(
+    position: &Position,
+    moves: &[Move],
+    winner: Color,
+    plies: u32,
+    nodes: &mut u32,
+) -> bool {
+    moves.iter().all(|&mv| {
+        if *nodes == 0 {
+            return false;
+        }
+        *nodes -= 1;
+        let after = position.after_unchecked(mv);
+        if plies == 1 {
+            if material::is_hopeless(after.board(), winner) {
+                return !after.is_checkmate() || after.turn() == winner;
+            }
+            return !after.has_legal_moves() && (!after.is_check() || after.turn() == winner);
+        }
+        let replies = after.legal_moves();
+        if replies.is_empty() {
+            return !after.is_check() || after.turn() == winner;
+        }
+        material::is_hopeless(after.board(), winner)
+            || ends_soon(&after, &replies, winner, plies - 1, nodes)
+    })
+}
+
+/// Returns whether the pawns bar each other in a way that makes it worth asking where the men can
+/// ever go: no pawn has its file for itself.
+fn looks_blocked(position: &Position, winner: Color) -> bool {
+    let board = position.board();
+    let pawns = board.role(Role::Pawn);
+    let blocked =
+        board.pieces(Color::White, Role::Pawn).up() & board.pieces(Color::Black, Role::Pawn);
+    if blocked.is_empty() {
+        return false;
+    }
+    let mut files = (0..8).filter_map(File::new).map(Bitboard::file);
+    let is_shared = files.all(|file| {
+        let own = pawns & file;
+        own.is_empty()
+            || ((own & board.color(Color::White)).any() && (own & board.color(Color::Black)).any())
+    });
+    let heavy = board.role(Role::Queen) | board.role(Role::Rook);
+    is_shared && (blocked.more_than_one() || (heavy & board.color(winner)).is_empty())
+}
+
+/// Searches for a mate: short attempts with different plans first, since one that fails goes
+/// astray for long, then the structure, then one long attempt in which hopeless branches are cut.
+fn search(start: &Position, winner: Color, budget: Budget, cancel: &dyn Fn() -> bool) -> CanMate {
+    let mut spent = 0;
+    for attempt in 0..=ATTEMPTS {
+        let is_last = attempt == ATTEMPTS;
+        if attempt == 1 {
+            spent += SATURATION_COST;
+            if saturate::is_unwinnable(start, winner) {
+                return CanMate::No(Proof::BlockedStructure);
+            }
+        }
+        let left = budget.nodes().saturating_sub(spent);
+        let room = if is_last {
+            left
+        } else {
+            left.min(SHORT_ATTEMPT_NODES << (attempt / PLANS.len()))
+        };
+        let mut pruner = Pruner::new(winner, is_last);
+        let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
+        let plan = attempt % PLANS.len();
+        let mut search = Search::new(winner, plan, room, cancel, &mut prune, None);
+        match search.run(start) {
+            Found::Mate(line) => return CanMate::Yes(line),
+            Found::Exhausted => return CanMate::No(Proof::ExhaustedSearch),
+            Found::Interrupted => spent += search.visited(),
+        }
+        if cancel() || spent >= budget.nodes() {
+            break;
+        }
+    }
+    CanMate::Unknown { nodes: spent }
+}
+
+/// Cuts branches of a search in which the structure proves that the winner cannot mate. It asks
+/// less often where that seldom succeeds.
+struct Pruner {
+    winner: Color,
+    is_active: bool,
+    asked: u32,
+    succeeded: u32,
+    skipped: u32,
+}
+
+impl Pruner {
+    fn new(winner: Color, is_active: bool) -> Pruner {
+        Pruner {
+            winner,
+            is_active,
+            asked: 0,
+            succeeded: 0,
+            skipped: 0,
+        }
+    }
+
+    fn cut(&mut self, position: &Position, is_irreversible: bool) -> bool {
+        if !self.is_active || !is_irreversible {
+            return false;
+        }
+        let interval = if self.asked < 64 {
+            1
+        } else {
+            (self.asked / (self.succeeded + 1)).min(64)
+        };
+        self.skipped += 1;
+        if self.skipped < interval {
+            return false;
+        }
+        self.skipped = 0;
+        self.asked += 1;
+        let is_cut = saturate::is_unwinnable(position, self.winner);
+        self.succeeded += u32::from(is_cut);
+        is_cut
+    }
+}

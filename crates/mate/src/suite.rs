@@ -1,0 +1,122 @@
+//! Files of positions with known verdicts, and what we say about them.
+//!
+//! A line is two characters and a FEN: `W` or `-` for whether White can mate, `B` or `-` for Black.
+//! Lines that begin with `#` and empty lines say nothing. Each side is one query.
+
+use core::fmt;
+
+use referee_chess::{CastlingMode, Color, Position, Tolerance};
+
+use crate::can_mate;
+use crate::verdict::{Budget, CanMate};
+
+/// One line of a suite: a position, and for White and Black whether they can mate.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// The FEN as it was written.
+    pub fen: String,
+    /// The position.
+    pub position: Position,
+    /// Whether White and Black can mate.
+    pub expected: [bool; 2],
+}
+
+/// Why a line of a suite cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseError {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for CaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl core::error::Error for CaseError {}
+
+/// The verdict on one side of one position.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The side that was asked about.
+    pub winner: Color,
+    /// Whether it can mate, as the file says.
+    pub expected: bool,
+    /// What we say.
+    pub answer: CanMate,
+}
+
+impl Verdict {
+    /// Returns whether the answer is the expected one; `Unknown` never is.
+    #[must_use]
+    pub fn is_passed(&self) -> bool {
+        match self.answer {
+            CanMate::Yes(_) => self.expected,
+            CanMate::No(_) => !self.expected,
+            CanMate::Unknown { .. } => false,
+        }
+    }
+
+    /// Returns whether the answer is a wrong one; `Unknown` is not.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        !self.is_passed() && !matches!(self.answer, CanMate::Unknown { .. })
+    }
+}
+
+/// Reads a suite. Pieces may be impossible, as in composed problems; counters may be missing.
+pub fn cases(text: &str) -> impl Iterator<Item = Result<Case, CaseError>> + '_ {
+    text.lines().enumerate().filter_map(|(index, line)| {
+        let line = line.trim_end();
+        if line.is_empty() || line.starts_with('#') {
+            return None;
+        }
+        Some(
+            case(line)
+                .map_err(|reason| CaseError {
+                    line: index + 1,
+                    reason,
+                })
+                .map(|case| Case {
+                    line: index + 1,
+                    ..case
+                }),
+        )
+    })
+}
+
+fn case(line: &str) -> Result<Case, String> {
+    let (marks, fen) = line
+        .split_once(' ')
+        .ok_or("a line is two characters, a space and a FEN")?;
+    let expected = match marks {
+        "WB" => [true, true],
+        "W-" => [true, false],
+        "-B" => [false, true],
+        "--" => [false, false],
+        _ => return Err(format!("expected WB, W-, -B or --, not {marks}")),
+    };
+    let fen = fen.trim();
+    let position = Position::from_fen_with(fen, CastlingMode::Standard, Tolerance::PERFT)
+        .map_err(|error| error.to_string())?;
+    Ok(Case {
+        line: 0,
+        fen: fen.to_owned(),
+        position,
+        expected,
+    })
+}
+
+/// Asks about both sides of a position.
+pub fn judge(case: &Case, budget: Budget, cancel: &dyn Fn() -> bool) -> [Verdict; 2] {
+    Color::ALL.map(|winner| Verdict {
+        winner,
+        expected: case.expected[winner.index()],
+        answer: can_mate(&case.position, winner, budget, cancel),
+    })
+}
