@@ -9,10 +9,12 @@
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
 //! | `bad_input` | the status and details of what cannot be judged |
+//! | `conformance` | the cases that need neither clocks nor hands |
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
 //! | `grpcurl` | the commands of the README, with the real program
 
 mod bad_input;
+mod conformance;
 mod crash;
 mod grpcurl;
 mod limits;

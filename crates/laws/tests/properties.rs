@@ -26,7 +26,11 @@ fn attempts() -> impl Strategy<Value = (Seat, Attempt)> {
     ];
     let claim = prop_oneof![Just(DrawClaim::Threefold), Just(DrawClaim::Fifty)];
     let attempt = prop_oneof![
-        30 => (any::<usize>(), prop::bool::weighted(0.1), prop::option::weighted(0.1, claim.clone()))
+        30 => (
+            any::<usize>(),
+            prop::bool::weighted(0.1),
+            prop::option::weighted(0.1, claim.clone()),
+        )
             .prop_map(|(number, offer_draw, as_claim)| Attempt::LegalMove {
                 number,
                 offer_draw,
@@ -145,7 +149,8 @@ proptest! {
             prop_assert_eq!(&before, &state(&game));
             let refused = judgment.ruling.verdict == Verdict::Refused;
             prop_assert_eq!(refused, judgment.entry.is_none());
-            prop_assert_eq!(judgment.ruling.verdict == Verdict::Accepted, judgment.ruling.reason.is_none());
+            let accepted = judgment.ruling.verdict == Verdict::Accepted;
+            prop_assert_eq!(accepted, judgment.ruling.reason.is_none());
             if was_over {
                 prop_assert_eq!(judgment.ruling.reason, Some(Reason::GameOver));
             }
