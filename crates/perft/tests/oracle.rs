@@ -3,7 +3,8 @@
 mod random;
 
 use referee_chess::Position;
-use referee_perft::{Count, LastPly, Means, Processor, count, simple};
+use referee_chess::mailbox::Mailbox;
+use referee_perft::{Count, LastPly, Means, Processor, count, simple, statistics};
 
 use random::Chance;
 
@@ -64,6 +65,33 @@ fn three_plies_are_counted_alike() {
         if let Some(position) = random::setup(&mut chance) {
             check(&position, 3);
             counted += 1;
+        }
+    }
+}
+
+#[test]
+fn the_oracle_generator_and_the_statistics_agree() {
+    let mut chance = Chance(0x0bad_cafe_0bad_cafe);
+    let mut positions = Vec::new();
+    while positions.len() < rounds() / 4 {
+        positions.extend(random::setup(&mut chance));
+    }
+    while positions.len() < rounds() / 2 {
+        random::play(&mut chance, 100, |position| {
+            positions.push(position.clone())
+        });
+    }
+    for position in &positions {
+        let mailbox = Mailbox::from(&position.to_setup());
+        for depth in 1..=2 {
+            let expected = mailbox.perft(depth);
+            let found = count(position, depth, Means::default());
+            assert_eq!(found, Count::Done(expected), "{position} at {depth}");
+            assert_eq!(
+                statistics(position, depth).nodes,
+                expected,
+                "{position} at {depth}"
+            );
         }
     }
 }
