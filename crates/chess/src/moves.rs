@@ -133,7 +133,7 @@ impl MoveList {
     /// `min(27q, 8t) + min(8n, 8t)` moves to the `t = 64 - q - n` squares that they do not stand
     /// on, which is at most 446; at most 24 promotions count fourfold, and castling adds 2. In
     /// play, 218 is the most that is known. Above all that there is room for the greatest set, so
-    /// that [`Writer::push_set`] has to look only once whether a set fits.
+    /// that `Writer::push_set` has to look only once whether a set fits.
     pub const CAPACITY: usize = 446 + 3 * 24 + 2 + Self::ROOM;
 
     /// Room for the greatest set, and for what is written beyond it.
