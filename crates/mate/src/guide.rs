@@ -31,10 +31,12 @@ pub(crate) struct Plan {
     check: i32,
     /// A man that the winner takes.
     capture: i32,
+    /// A step of the man of the loser that is to bar its king in the corner.
+    bar: i32,
 }
 
 impl Plan {
-    const fn of(weights: [i32; 12]) -> Plan {
+    const fn of(weights: [i32; 13]) -> Plan {
         let [
             flight,
             barred,
@@ -46,7 +48,7 @@ impl Plan {
             promotion,
             ..,
         ] = weights;
-        let [.., promotion_check, loss, check, capture] = weights;
+        let [.., promotion_check, loss, check, capture, bar] = weights;
         Plan {
             flight,
             barred,
@@ -60,6 +62,7 @@ impl Plan {
             loss,
             check,
             capture,
+            bar,
         }
     }
 }
@@ -67,9 +70,9 @@ impl Plan {
 /// The plans, in the order in which they are tried. The weights were found by trying: each was
 /// tuned on positions that the plans before it do not solve in a few hundred positions.
 pub(crate) const PLANS: [Plan; 3] = [
-    Plan::of([3, 3, 10, 12, 6, 1, 0, 11, 4, 21, 2, 1]),
-    Plan::of([4, 3, 6, 4, 6, 1, 1, 8, 4, 8, 4, 0]),
-    Plan::of([10, 2, 4, 6, 6, 2, 0, 10, 8, 21, 8, 1]),
+    Plan::of([3, 3, 10, 12, 6, 1, 0, 11, 4, 21, 2, 1, 6]),
+    Plan::of([4, 3, 6, 4, 6, 1, 1, 8, 4, 8, 4, 0, 3]),
+    Plan::of([10, 2, 4, 6, 6, 2, 0, 10, 8, 21, 8, 1, 4]),
 ];
 
 pub(crate) struct Guide {
@@ -79,6 +82,10 @@ pub(crate) struct Guide {
 
 /// What the guide sees in one position.
 pub(crate) struct View<'a> {
+    /// The squares beside the corner that a man of the loser is to bar, where this matters.
+    bars: Bitboard,
+    /// Steps until one does.
+    bar: i32,
     position: &'a Position,
     winner: Color,
     base: i32,
@@ -184,7 +191,24 @@ impl Guide {
         for piece in men - board.role(Role::Pawn) - board.role(Role::King) {
             base += (distance(piece, loser_king) - 2).max(0) * plan.piece;
         }
+        let minor = needs_promotion && (men & board.role(Role::Pawn)).is_empty();
+        let bars = if minor {
+            rook_neighbors(corner)
+        } else {
+            Bitboard::EMPTY
+        };
+        let mut bar = 0;
+        if minor {
+            bar = 9;
+            for piece in board.color(!winner) - board.role(Role::King) {
+                let role = board.role_at(piece).unwrap_or(Role::Pawn);
+                bar = bar.min(steps_to_bar(role, piece, bars, !winner));
+            }
+            base += bar * plan.bar;
+        }
         View {
+            bars,
+            bar,
             position,
             winner,
             base,
@@ -247,6 +271,16 @@ impl View<'_> {
                     * ((distance(to, self.corner) - 1).max(0)
                         - (distance(from, self.corner) - 1).max(0));
             }
+            if self.bars.any() && role != Role::King {
+                let role = mv.promotion().unwrap_or(role);
+                let bar = steps_to_bar(role, to, self.bars, !self.winner);
+                let was = steps_to_bar(role, from, self.bars, !self.winner);
+                if bar < self.bar {
+                    delta -= self.plan.bar * (self.bar - bar);
+                } else if was == self.bar {
+                    delta += self.plan.bar * (bar - was);
+                }
+            }
             if board.color(self.winner).contains(to) {
                 delta += self.plan.loss;
             }
@@ -264,5 +298,52 @@ impl View<'_> {
             Role::Queen => (self.bishop_checks | self.rook_checks).contains(to),
             Role::King => false,
         }
+    }
+}
+
+/// Returns the squares beside a corner on its rank and file.
+fn rook_neighbors(corner: Square) -> Bitboard {
+    king_attacks(corner) & referee_chess::rays::rook_rays(corner)
+}
+
+/// Returns about how many moves a man of the loser needs to a square beside the corner.
+fn steps_to_bar(role: Role, from: Square, bars: Bitboard, color: Color) -> i32 {
+    if bars.contains(from) {
+        return 0;
+    }
+    match role {
+        Role::Knight => {
+            let mut reached = Bitboard::of(from);
+            for steps in 1..6 {
+                let mut next = reached;
+                for square in reached {
+                    next |= knight_attacks(square);
+                }
+                if (next & bars).any() {
+                    return steps;
+                }
+                reached = next;
+            }
+            6
+        }
+        Role::Bishop => {
+            let color = if from.is_light() {
+                Bitboard::LIGHT
+            } else {
+                Bitboard::DARK
+            };
+            if (bars & color).any() { 2 } else { 8 }
+        }
+        Role::Rook | Role::Queen => 3,
+        Role::Pawn => {
+            let rank = i32::from(from.rank().index());
+            let last = if color == Color::White {
+                7 - rank
+            } else {
+                rank
+            };
+            last + 3
+        }
+        Role::King => 9,
     }
 }

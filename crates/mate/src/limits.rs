@@ -40,3 +40,16 @@ pub const ATTEMPTS: usize = 12;
 
 /// What an analysis of the structure counts in positions, which it takes about the time of.
 pub const SATURATION_COST: u64 = 100;
+
+/// Moves of the position up to which that look is taken; where there are more, they never all end
+/// so soon but in endings that other arguments decide as well.
+pub const PROBE_MOVES: usize = 12;
+
+/// Steps that the quick tier may spend on the structure: below a millisecond.
+pub const QUICK_STEPS: u32 = 12_000;
+
+/// Steps that the full tier may spend on the structure of the position asked about.
+pub const FULL_STEPS: u32 = 2_000_000;
+
+/// Steps for the structure of a branch of its search.
+pub const BRANCH_STEPS: u32 = 20_000;

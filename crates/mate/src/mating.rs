@@ -60,6 +60,9 @@ fn is_mate_possible_on<S: Sliders>(
         if man.color != reached.winner {
             continue;
         }
+        if !reached.pay(2 * man.reach.count()) {
+            return true;
+        }
         let mut own = vec![];
         for from in man.reach {
             if from == king {
@@ -93,6 +96,9 @@ fn is_mate_possible_on<S: Sliders>(
         return is_covered(reached, king, partners, all);
     }
     (0..combinations).any(|mut choice| {
+        if !reached.pay(2 + 4 * partners.count()) {
+            return true;
+        }
         let mut seen = Bitboard::EMPTY;
         for own in &patterns {
             seen |= own[choice % own.len()];

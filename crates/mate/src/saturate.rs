@@ -9,9 +9,11 @@
 //! so a move that leaves it nothing to mate with, or ends the game without its mate, is no move
 //! here.
 
+use core::cell::Cell;
+
 use referee_chess::rays::{between, king_attacks, knight_attacks, line, pawn_attacks};
 use referee_chess::sliders::{Sliders, WithSliders, with_sliders};
-use referee_chess::{Bitboard, Color, Position, Rank, Role, Square};
+use referee_chess::{Bitboard, Board, Color, Position, Rank, Role, Square};
 
 use crate::mating;
 
@@ -37,6 +39,9 @@ impl Man {
     }
 }
 
+/// The greatest number of squares of a man that moves, but is minded as an obstacle.
+const TETHER_MAX: u32 = 6;
+
 /// The greatest number of men beside the kings; a position with more is not analyzed.
 const MEN_MAX: usize = 30;
 
@@ -56,6 +61,8 @@ pub(crate) struct Saturation {
     pub(crate) can_wait: [bool; 2],
     /// The winner has one man beside its king, which must not be taken.
     has_last_man: bool,
+    /// What the analysis may still cost, in attacks that are looked up.
+    steps: Cell<u32>,
     derived: Derived,
 }
 
@@ -64,39 +71,47 @@ pub(crate) struct Saturation {
 struct Derived {
     /// Squares of men that never move and are never taken, by color.
     certain: [Bitboard; 2],
+    /// Squares that bar every line: those of such men, and of kings that can never move.
+    barred: Bitboard,
+    /// Squares of kings that can never move.
+    stuck: Bitboard,
+    /// The squares of kings that move, but stay on few squares; full for others.
+    roamed: [Bitboard; 2],
     /// Squares on which men that are no kings can stand, by color.
     haunts: [Bitboard; 2],
-    /// Squares on which nobody ever stands.
-    clear: Bitboard,
     /// Squares attacked for ever, by color.
     guarded: [Bitboard; 2],
     /// Numbers of the men that move, but are never taken and stay on few squares.
     tethered: u32,
 }
 
-/// Returns whether the closure proves that a side can never mate. `false` says nothing.
+/// Returns whether the closure proves that a side can never mate. `false` says nothing, and is
+/// the answer, too, where `steps` do not suffice; a step takes some nanoseconds.
 ///
 /// The position must not be mate or stalemate already.
-pub(crate) fn is_unwinnable(position: &Position, winner: Color) -> bool {
-    struct Analysis<'a>(&'a Position, Color);
+pub(crate) fn is_unwinnable(position: &Position, winner: Color, steps: u32) -> bool {
+    struct Analysis<'a>(&'a Position, Color, u32);
     impl WithSliders for Analysis<'_> {
         type Output = bool;
         fn run<S: Sliders>(self, sliders: S) -> bool {
-            Saturation::new(self.0, self.1)
+            Saturation::new(self.0, self.1, self.2)
                 .is_some_and(|mut it| it.saturate(sliders) && !mating::is_possible(&it, sliders))
         }
     }
-    with_sliders(Analysis(position, winner))
+    with_sliders(Analysis(position, winner, steps))
 }
 
 impl Saturation {
     /// Returns the closure before it has grown, or `None` for positions that it does not treat:
     /// those where castling or a capture en passant may come next.
-    fn new(position: &Position, winner: Color) -> Option<Saturation> {
+    fn new(position: &Position, winner: Color, steps: u32) -> Option<Saturation> {
         let board = position.board();
         if position.castling_rooks().any()
             || position.en_passant().is_some()
             || board.occupied().count() as usize > MEN_MAX + 2
+            || Color::ALL
+                .into_iter()
+                .any(|color| has_free_pawn(board, color))
         {
             return None;
         }
@@ -139,8 +154,16 @@ impl Saturation {
             loser_king_entered: Bitboard::EMPTY,
             can_wait: [false; 2],
             has_last_man: board.color(winner).count() == 2,
+            steps: Cell::new(steps),
             derived: Derived::default(),
         })
+    }
+
+    /// Pays for some steps, and returns whether there were enough of them.
+    pub(crate) fn pay(&self, steps: u32) -> bool {
+        let left = self.steps.get().saturating_sub(steps);
+        self.steps.set(left);
+        left > 0
     }
 
     pub(crate) fn men(&self) -> &[Man] {
@@ -159,7 +182,15 @@ impl Saturation {
             self.derive(sliders);
             let mut grown = false;
             for number in 0..self.count {
-                let targets = self.moves_of(number, sliders);
+                let lines = 1 + 4 * self.derived.tethered.count_ones();
+                if !self.pay(self.men[number].reach.count() * lines) {
+                    return false;
+                }
+                let targets = if self.men[number].role == Role::Pawn {
+                    self.pawn_moves(number)
+                } else {
+                    self.moves_of(number, sliders)
+                };
                 let man = &mut self.men[number];
                 if man.role == Role::Pawn && (targets & Bitboard::BACK_RANKS).any() {
                     return false;
@@ -185,17 +216,26 @@ impl Saturation {
 
     fn derive<S: Sliders>(&mut self, sliders: S) {
         let mut derived = Derived::default();
-        let mut stood = self.king_squares(0) | self.king_squares(1);
+        let kings = [self.king_squares(0), self.king_squares(1)];
+        let mut stood = kings[0] | kings[1];
+        for (squares, roamed) in kings.into_iter().zip(&mut derived.roamed) {
+            *roamed = Bitboard::FULL;
+            if !squares.more_than_one() {
+                derived.stuck |= squares;
+            } else if squares.count() <= TETHER_MAX {
+                *roamed = squares;
+            }
+        }
         for (number, man) in self.men[..self.count].iter().enumerate() {
             stood |= man.reach;
             derived.haunts[man.color.index()] |= man.reach;
             if man.is_certain() {
                 derived.certain[man.color.index()] |= man.reach;
-            } else if !man.is_capturable && man.reach.count() <= 6 {
+            } else if !man.is_capturable && man.reach.count() <= TETHER_MAX {
                 derived.tethered |= 1 << number;
             }
         }
-        derived.clear = !stood;
+        derived.barred = derived.certain[0] | derived.certain[1] | derived.stuck;
         for man in &self.men[..self.count] {
             if man.is_capturable || man.reach.count() > 8 {
                 continue;
@@ -223,29 +263,37 @@ impl Saturation {
         set
     }
 
-    /// Returns the squares to which a man can move from those of its reach, and notes those on
-    /// which it can capture.
+    /// Returns the squares to which a man can move from those of its reach, and on from there, and
+    /// notes those on which it can capture.
     fn moves_of<S: Sliders>(&mut self, number: usize, sliders: S) -> Bitboard {
         let man = self.men[number];
-        if man.role == Role::Pawn {
-            return self.pawn_moves(number);
-        }
-        let friends = self.derived.certain[man.color.index()];
-        let mut barred = friends;
+        let mut barred = self.derived.certain[man.color.index()] | self.derived.stuck;
         if self.has_last_man && man.color != self.winner {
             barred |= self.derived.certain[self.winner.index()];
         }
-        let blockers = self.certain();
+        let minds_tethered = man.role != Role::Knight && self.has_tethered();
         let mut targets = Bitboard::EMPTY;
-        for from in man.reach {
-            let mut to = attacks(man.role, man.color, from, blockers, sliders) - barred;
-            if man.role != Role::Knight && self.derived.tethered != 0 {
-                to = self.pass_tethered(number, from, to - man.entered) | (to & man.entered);
+        let mut sources = man.reach;
+        while sources.any() {
+            let mut next = Bitboard::EMPTY;
+            for from in sources {
+                let to = attacks(man.role, man.color, from, self.derived.barred, sliders) - barred;
+                let new = to - targets - next;
+                if minds_tethered {
+                    next |= self.pass_tethered(number, from, new);
+                } else {
+                    next |= new;
+                }
             }
-            targets |= to;
+            targets |= next;
+            sources = next - man.reach;
         }
         self.men[number].strikes |= targets;
         targets
+    }
+
+    fn has_tethered(&self) -> bool {
+        self.derived.tethered != 0 || self.derived.roamed != [Bitboard::FULL; 2]
     }
 
     /// Drops the squares that a slider cannot reach because some man always stands in between.
@@ -254,15 +302,21 @@ impl Saturation {
         let color = self.men[number].color;
         for to in targets {
             let path = between(from, to);
+            let whole = path | Bitboard::of(to);
+            if self
+                .derived
+                .roamed
+                .iter()
+                .any(|&king| (king - whole).is_empty())
+            {
+                open = open - Bitboard::of(to);
+                continue;
+            }
             let mut rest = self.derived.tethered & !(1 << number);
             while rest != 0 {
                 let other = &self.men[rest.trailing_zeros() as usize];
                 rest &= rest - 1;
-                let bars = if other.color == color {
-                    path | Bitboard::of(to)
-                } else {
-                    path
-                };
+                let bars = if other.color == color { whole } else { path };
                 if (other.reach - bars).is_empty() {
                     open = open - Bitboard::of(to);
                     break;
@@ -275,7 +329,7 @@ impl Saturation {
     fn pawn_moves(&mut self, number: usize) -> Bitboard {
         let man = self.men[number];
         let file = Bitboard::file(man.home.file());
-        let mut steps = man.reach.forward(man.color) - self.certain();
+        let mut steps = man.reach.forward(man.color) - self.derived.barred;
         if (man.reach - file).is_empty() {
             // Pawns that stay on one file, and are never taken, never pass each other.
             for (index, other) in self.men[..self.count].iter().enumerate() {
@@ -371,12 +425,13 @@ impl Saturation {
     /// Returns those squares of the loser's king on which it may come into check when the
     /// winner's king leaves a square.
     fn uncovered_by<S: Sliders>(&self, from: Square, kings: Bitboard, sliders: S) -> Bitboard {
+        let certain = self.certain();
         let mut set = Bitboard::EMPTY;
         for man in &self.men[..self.count] {
             if man.color != self.winner || matches!(man.role, Role::Pawn | Role::Knight) {
                 continue;
             }
-            let lines = attacks(man.role, man.color, from, Bitboard::EMPTY, sliders);
+            let lines = attacks(man.role, man.color, from, certain, sliders);
             let sources = man.reach & lines;
             if sources.any() {
                 for king in kings & lines {
@@ -438,6 +493,15 @@ impl Saturation {
             self.loser_king_entered |= to;
         }
     }
+}
+
+/// Returns whether a pawn of a side has nothing before it all the way to the last rank.
+fn has_free_pawn(board: &Board, color: Color) -> bool {
+    let mut barred = board.occupied();
+    for _ in 0..6 {
+        barred |= barred.forward(!color);
+    }
+    (board.pieces(color, Role::Pawn).forward(color) - barred).any()
 }
 
 /// Returns the squares that a man attacks; a king is no man here.

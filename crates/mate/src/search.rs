@@ -24,15 +24,76 @@ struct Node {
     mv: Option<Move>,
 }
 
-/// A move that was not made yet.
+/// A move that was not made yet, and the next one of the same priority.
 #[derive(Clone, Copy)]
 struct Edge {
     parent: u32,
+    next: u32,
     mv: Move,
 }
 
+/// Moves by priority, the latest first among equals.
+struct Agenda {
+    edges: Vec<Edge>,
+    /// By priority, the first edge.
+    heads: [u32; BUCKETS],
+    /// The first edge that is free to be used again.
+    free: u32,
+    lowest: usize,
+}
+
+impl Agenda {
+    fn new() -> Agenda {
+        Agenda {
+            edges: Vec::with_capacity(FIRST_EDGES),
+            heads: [NONE; BUCKETS],
+            free: NONE,
+            lowest: BUCKETS,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, priority: i32, parent: u32, mv: Move) {
+        let bucket = priority.clamp(0, BUCKETS as i32 - 1) as usize;
+        let next = self.heads[bucket];
+        let edge = Edge { parent, next, mv };
+        if self.free == NONE {
+            self.heads[bucket] = self.edges.len() as u32;
+            self.edges.push(edge);
+        } else {
+            let place = self.free as usize;
+            self.heads[bucket] = self.free;
+            self.free = self.edges[place].next;
+            self.edges[place] = edge;
+        }
+        self.lowest = self.lowest.min(bucket);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, Move)> {
+        while self.lowest < BUCKETS {
+            let head = self.heads[self.lowest];
+            if head != NONE {
+                let edge = &mut self.edges[head as usize];
+                self.heads[self.lowest] = edge.next;
+                edge.next = self.free;
+                self.free = head;
+                return Some((edge.parent, edge.mv));
+            }
+            self.lowest += 1;
+        }
+        None
+    }
+}
+
 /// Priorities go from 0 to one below this; what is further off is taken as that far.
-const BUCKETS: usize = 512;
+const BUCKETS: usize = 256;
+
+/// Room for moves that a search starts with.
+const FIRST_EDGES: usize = 1_024;
+
+/// No number.
+const NONE: u32 = u32::MAX;
 
 /// What is added to the priority where a position shows nothing new.
 const STALE: i32 = 20;
@@ -42,8 +103,7 @@ pub(crate) struct Search<'a> {
     guide: Guide,
     nodes: Vec<Node>,
     table: Table,
-    buckets: Vec<Vec<Edge>>,
-    lowest: usize,
+    agenda: Agenda,
     budget: u64,
     cancel: &'a dyn Fn() -> bool,
     prune: &'a mut dyn FnMut(&Position, bool) -> bool,
@@ -64,10 +124,9 @@ impl<'a> Search<'a> {
         Search {
             winner,
             guide: Guide::new(winner, plan),
-            nodes: Vec::new(),
+            nodes: Vec::with_capacity(128),
             table: Table::new(),
-            buckets: vec![Vec::new(); BUCKETS],
-            lowest: BUCKETS,
+            agenda: Agenda::new(),
             budget,
             cancel,
             prune,
@@ -86,16 +145,16 @@ impl<'a> Search<'a> {
             return found;
         }
         let mut steps = 0u64;
-        while let Some(edge) = self.pop() {
+        while let Some((parent, mv)) = self.agenda.pop() {
             steps += 1;
             if self.visited() >= self.budget
                 || (steps.is_multiple_of(CANCEL_INTERVAL) && (self.cancel)())
             {
                 return Found::Interrupted;
             }
-            let before = &self.nodes[edge.parent as usize].position;
-            let after = before.after_unchecked(edge.mv);
-            if let Some(found) = self.visit(after, edge.parent, Some(edge.mv)) {
+            let before = &self.nodes[parent as usize].position;
+            let after = before.after_unchecked(mv);
+            if let Some(found) = self.visit(after, parent, Some(mv)) {
                 return found;
             }
         }
@@ -138,9 +197,7 @@ impl<'a> Search<'a> {
         let view = self.guide.view(&position);
         let stale = self.note_novelty(&position, mv, view.base());
         for mv in &moves {
-            let score = (view.priority(mv) + stale).clamp(0, BUCKETS as i32 - 1) as usize;
-            self.buckets[score].push(Edge { parent: number, mv });
-            self.lowest = self.lowest.min(score);
+            self.agenda.push(view.priority(mv) + stale, number, mv);
         }
         self.nodes.push(Node {
             position,
@@ -180,16 +237,6 @@ impl<'a> Search<'a> {
             }
         })
     }
-
-    fn pop(&mut self) -> Option<Edge> {
-        while self.lowest < BUCKETS {
-            if let Some(edge) = self.buckets[self.lowest].pop() {
-                return Some(edge);
-            }
-            self.lowest += 1;
-        }
-        None
-    }
 }
 
 /// Numbers of nodes by the hashes of their positions, with open addressing. A hash only says
@@ -198,12 +245,10 @@ struct Table {
     slots: Vec<u32>,
 }
 
-const FREE: u32 = u32::MAX;
-
 impl Table {
     fn new() -> Table {
         Table {
-            slots: vec![FREE; 256],
+            slots: vec![NONE; 256],
         }
     }
 
@@ -214,7 +259,7 @@ impl Table {
         let mut slot = hash as usize & mask;
         loop {
             match self.slots[slot] {
-                FREE => return Some(slot),
+                NONE => return Some(slot),
                 index if is_same(index) => return None,
                 _ => slot = (slot + 1) & mask,
             }
@@ -233,7 +278,7 @@ impl Table {
     fn grow(&mut self, count: usize, hash: impl Fn(u32) -> u64) {
         let length = self.slots.len() * 4;
         self.slots.clear();
-        self.slots.resize(length, FREE);
+        self.slots.resize(length, NONE);
         for index in 0..count as u32 {
             if let Some(slot) = self.find(hash(index), |_| false) {
                 self.slots[slot] = index;

@@ -5,7 +5,8 @@ use referee_chess::{Bitboard, Color, File, Move, Position, Role};
 use crate::draws::AutomaticDraws;
 use crate::guide::PLANS;
 use crate::limits::{
-    ATTEMPTS, FORCED_PLIES, PROBE_NODES, PROBE_PLIES, SATURATION_COST, SHORT_ATTEMPT_NODES,
+    ATTEMPTS, BRANCH_STEPS, FORCED_PLIES, FULL_STEPS, PROBE_MOVES, PROBE_NODES, PROBE_PLIES,
+    QUICK_STEPS, SATURATION_COST, SHORT_ATTEMPT_NODES,
 };
 use crate::search::{Found, Search};
 use crate::verdict::{Budget, CanMate, Proof};
@@ -37,7 +38,7 @@ pub fn can_mate(
         Begin::Answer(answer) => return answer,
         Begin::Go(start, prefix) => (start, prefix),
     };
-    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner) {
+    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner, FULL_STEPS) {
         return CanMate::No(Proof::BlockedStructure);
     }
     match search(&start, winner, budget, cancel) {
@@ -91,7 +92,7 @@ pub fn quick(position: &Position, winner: Color) -> CanMate {
         Begin::Answer(answer) => return answer,
         Begin::Go(start, _) => start,
     };
-    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner) {
+    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner, QUICK_STEPS) {
         return CanMate::No(Proof::BlockedStructure);
     }
     CanMate::Unknown { nodes: 1 }
@@ -142,7 +143,8 @@ fn begin(position: &Position, winner: Color) -> Begin {
         }
         if moves.len() > 1 || prefix.len() as u32 >= FORCED_PLIES {
             let mut nodes = PROBE_NODES;
-            if ends_soon(&at, &moves, winner, PROBE_PLIES, &mut nodes) {
+            if moves.len() <= PROBE_MOVES && ends_soon(&at, &moves, winner, PROBE_PLIES, &mut nodes)
+            {
                 return no(Proof::ForcedLine);
             }
             return Begin::Go(at, prefix);
@@ -214,7 +216,7 @@ fn search(start: &Position, winner: Color, budget: Budget, cancel: &dyn Fn() -> 
         let is_last = attempt == ATTEMPTS;
         if attempt == 1 {
             spent += SATURATION_COST;
-            if saturate::is_unwinnable(start, winner) {
+            if saturate::is_unwinnable(start, winner, FULL_STEPS) {
                 return CanMate::No(Proof::BlockedStructure);
             }
         }
@@ -276,7 +278,7 @@ impl Pruner {
         }
         self.skipped = 0;
         self.asked += 1;
-        let is_cut = saturate::is_unwinnable(position, self.winner);
+        let is_cut = saturate::is_unwinnable(position, self.winner, BRANCH_STEPS);
         self.succeeded += u32::from(is_cut);
         is_cut
     }

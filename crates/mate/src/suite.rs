@@ -102,14 +102,24 @@ fn case(line: &str) -> Result<Case, String> {
         _ => return Err(format!("expected WB, W-, -B or --, not {marks}")),
     };
     let fen = fen.trim();
-    let position = Position::from_fen_with(fen, CastlingMode::Standard, Tolerance::PERFT)
-        .map_err(|error| error.to_string())?;
+    let position =
+        Position::from_fen_with(&completed(fen), CastlingMode::Standard, Tolerance::PERFT)
+            .map_err(|error| error.to_string())?;
     Ok(Case {
         line: 0,
         fen: fen.to_owned(),
         position,
         expected,
     })
+}
+
+/// Returns a FEN with the fields at its end that some files leave out.
+fn completed(fen: &str) -> String {
+    let fields = fen.split_whitespace().count();
+    let missing = ["w", "-", "-", "0", "1"]
+        .into_iter()
+        .skip(fields.saturating_sub(1));
+    missing.fold(fen.to_owned(), |fen, field| fen + " " + field)
 }
 
 /// Asks about both sides of a position.
