@@ -89,6 +89,27 @@ impl Position {
         self.en_passant
     }
 
+    /// Returns the square that a pawn has just passed over with a double step, whether it can
+    /// legally be taken there or not. It is no part of the position (FIDE Laws 9.2.3), and tells
+    /// why a capture is not legal; a FEN that is to be read back with it needs it as its en
+    /// passant square.
+    ///
+    /// ```
+    /// use referee_chess::{CastlingMode, Position, Square};
+    ///
+    /// let fen = "8/8/8/8/k1pP3R/8/8/4K3 b - d3 0 1";
+    /// let position = Position::from_fen(fen, CastlingMode::Standard)?;
+    /// // The capture would open the king on a4 to the rook.
+    /// assert_eq!(position.en_passant(), None);
+    /// assert_eq!(position.passed(), "d3".parse::<Square>().ok());
+    /// # Ok::<(), referee_chess::FenError>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn passed(&self) -> Option<Square> {
+        self.passed
+    }
+
     /// Returns the pieces that give check to the side to move.
     #[inline]
     #[must_use]
