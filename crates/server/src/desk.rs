@@ -228,13 +228,6 @@ impl Desk {
             }
             let judgment = live.game.judge(&action);
             let (response, write) = lay_down(live, &message, judgment, arrival_us);
-            if response.sequence > limits::GAME_EVENTS_MAX {
-                let name = resource_name(id);
-                return Err(ApiError::GameFull {
-                    name,
-                    limit: limits::GAME_EVENTS_MAX,
-                });
-            }
             let append = Append {
                 key: key_of(id),
                 expected_sequence: live.sequence,

@@ -103,8 +103,15 @@ impl Fields {
         range: (Duration, Duration),
     ) -> Duration {
         let Some(value) = value else { return default };
-        match Duration::try_from(value) {
-            Ok(duration) if (range.0..=range.1).contains(&duration) => duration,
+        // The library's own conversion normalizes, and overflows on the ends of the range.
+        let seconds = u64::try_from(value.seconds).ok();
+        let nanos = u32::try_from(value.nanos).ok();
+        let nanos = nanos.filter(|&nanos| nanos < 1_000_000_000);
+        let duration = seconds
+            .zip(nanos)
+            .map(|(seconds, nanos)| Duration::new(seconds, nanos));
+        match duration {
+            Some(duration) if (range.0..=range.1).contains(&duration) => duration,
             _ => {
                 let (low, high) = (range.0.as_secs(), range.1.as_secs());
                 self.refuse(field, format!("must be from {low} to {high} seconds"));

@@ -161,11 +161,16 @@ impl v1::game_service_server::GameService for Games {
         self.check_running()?;
         let (sender, outgoing) = self.openings.open()?;
         let desk = Arc::clone(&self.desk);
-        let is_stopping = self.is_stopping.clone();
+        let mut is_stopping = self.is_stopping.clone();
         let mut actions = request.into_inner();
         // The join is read inside the stream: a client may wait for the answer before it sends.
         tokio::spawn(async move {
-            match Join::read(&desk, &mut actions).await {
+            let joined = tokio::select! {
+                joined = Join::read(&desk, &mut actions) => joined,
+                () = stopped(&mut is_stopping) => Err(ApiError::ShuttingDown),
+                () = sender.closed() => return,
+            };
+            match joined {
                 Ok(join) => play(desk, join, actions, sender, is_stopping).await,
                 Err(error) => sender.fail(error).await,
             }

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
 /// The longest text of a move, in bytes.
 pub const MOVE_BYTES_MAX: usize = 16;
+/// The longest name of a square, in bytes.
+pub const SQUARE_BYTES_MAX: usize = 2;
 /// The longest FEN, in bytes.
 pub const FEN_BYTES_MAX: usize = referee_chess::FEN_LENGTH_MAX;
 /// The greatest number of moves in a history.
@@ -59,6 +61,13 @@ pub const SLOW_CONSUMER_TIMEOUT: Duration = Duration::from_secs(30);
 pub const GAMES_CACHED_MAX: usize = 4_096;
 /// How often an action is judged anew after another writer was faster.
 pub const JUDGE_ATTEMPTS_MAX: u32 = 16;
+/// The longest message of an error, in bytes. Errors travel in headers, of which clients commonly
+/// take 16 KiB, percent-encoded.
+pub const ERROR_MESSAGE_BYTES_MAX: usize = 1_024;
+/// The longest description of a field at fault, in bytes.
+pub const ERROR_DESCRIPTION_BYTES_MAX: usize = 512;
+/// The bytes of fields at fault in one error; those that do not fit are left out.
+pub const ERROR_FIELDS_BYTES_MAX: usize = 4_096;
 /// When a client that was turned away for overload is told to come back.
 pub const RETRY_DELAY: Duration = Duration::from_millis(250);
 /// The number of streams and calls that one connection may have open at once.

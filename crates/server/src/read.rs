@@ -162,11 +162,22 @@ fn read_base(
             fields.finish()?;
             Position::from_fen(fen, mode).map_err(|error| ApiError::InvalidPosition {
                 field,
-                issues: error.issues.iter().map(issue_name).collect(),
+                issues: issue_names(&error.issues),
                 description: error.to_string(),
             })
         }
     }
+}
+
+/// Returns the names of issues in the contract, each once.
+fn issue_names(issues: &[FenIssue]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for name in issues.iter().map(issue_name) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// Returns the name of an issue in the contract.

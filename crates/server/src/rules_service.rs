@@ -115,6 +115,10 @@ fn generate(
     );
     let from = match request.from_square.as_str() {
         "" => Bitboard::FULL,
+        text if text.len() > limits::SQUARE_BYTES_MAX => {
+            fields.length("from_square", text, limits::SQUARE_BYTES_MAX);
+            Bitboard::EMPTY
+        }
         text => text.parse::<Square>().map_or_else(
             |error| {
                 fields.refuse("from_square", error.to_string());
@@ -235,7 +239,7 @@ pub(crate) fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game
         black_player: asked.black_player.clone(),
         rule_profile: Some(resolved),
         initial_position: Some(v1::Position {
-            base: Some(v1::position::Base::Fen(game.history().base().to_string())),
+            base: Some(v1::position::Base::Fen(base_fen(game.history().base()))),
             moves: game
                 .history()
                 .moves()
@@ -247,6 +251,14 @@ pub(crate) fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game
         ..v1::Game::default()
     };
     Ok((genesis, game))
+}
+
+/// Writes the position that a game begins in, with the double step just before it, without which a
+/// capture en passant that is not legal could not be explained after the game is read back.
+fn base_fen(base: &Position) -> String {
+    let mut setup = base.to_setup();
+    setup.en_passant = base.passed();
+    Fen(&setup).to_string()
 }
 
 fn check_game_id(id: &str, fields: &mut Fields) {

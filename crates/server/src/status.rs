@@ -12,7 +12,7 @@ use referee_store::{AppendError, CreateError, Fault, ReadError};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
-use crate::limits::RETRY_DELAY;
+use crate::limits::{self, RETRY_DELAY};
 
 /// The domain of every `ErrorInfo`.
 pub const DOMAIN: &str = "chess-referee";
@@ -159,6 +159,32 @@ impl Parts {
         self.violations.push((field.into(), description.into()));
         self
     }
+
+    /// Cuts what is said down to what fits the headers of an answer: hostile input can have very
+    /// many faults.
+    fn bounded(mut self) -> Parts {
+        clip(&mut self.message, limits::ERROR_MESSAGE_BYTES_MAX);
+        let mut room = limits::ERROR_FIELDS_BYTES_MAX;
+        self.violations.dedup();
+        for (_, description) in &mut self.violations {
+            clip(description, limits::ERROR_DESCRIPTION_BYTES_MAX);
+        }
+        self.violations.retain(|(field, description)| {
+            let left = room.checked_sub(field.len() + description.len());
+            room = left.unwrap_or(0);
+            left.is_some()
+        });
+        self
+    }
+}
+
+/// Cuts a text off at a number of bytes, and shows that something is missing.
+fn clip(text: &mut String, bytes_max: usize) {
+    const MISSING: &str = " ...";
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max - MISSING.len()));
+        text.push_str(MISSING);
+    }
 }
 
 impl ApiError {
@@ -296,7 +322,7 @@ impl ApiError {
 
     /// Returns the error as it is told within a stream that goes on.
     pub fn to_action_error(&self) -> v1::ActionError {
-        let parts = self.parts();
+        let parts = self.parts().bounded();
         let metadata = parts.metadata.into_iter();
         let violations = parts.violations.into_iter();
         v1::ActionError {
@@ -314,7 +340,12 @@ impl ApiError {
 
 fn invalid_fields(violations: &[Violation]) -> Parts {
     let limits: Vec<(u64, u64)> = violations.iter().filter_map(|found| found.limit).collect();
-    let reason = if !limits.is_empty() && limits.len() == violations.len() {
+    // A field above its limit is often wrong in other ways, too.
+    let is_above = |found: &Violation| {
+        let mut same = violations.iter().filter(|other| other.field == found.field);
+        same.any(|other| other.limit.is_some())
+    };
+    let reason = if !limits.is_empty() && violations.iter().all(is_above) {
         ErrorReason::LimitExceeded
     } else {
         ErrorReason::InvalidField
@@ -335,7 +366,7 @@ fn invalid_fields(violations: &[Violation]) -> Parts {
 
 impl From<ApiError> for Status {
     fn from(error: ApiError) -> Status {
-        let parts = error.parts();
+        let parts = error.parts().bounded();
         let mut details = ErrorDetails::new();
         let metadata: HashMap<String, String> = parts
             .metadata
