@@ -161,6 +161,21 @@ impl Referee {
             .await
     }
 
+    /// Opens a connection on which little can be under way: 64 KiB, the least of HTTP/2.
+    ///
+    /// # Panics
+    ///
+    /// Where there is none to be had.
+    pub async fn connect_narrow(&self) -> Channel {
+        let endpoint = Endpoint::from_shared(format!("http://{}", self.address));
+        let endpoint = endpoint
+            .expect("an address makes a URI")
+            .initial_stream_window_size(65_535)
+            .initial_connection_window_size(65_535);
+        let channel = endpoint.connect().await;
+        channel.unwrap_or_else(|error| panic!("{}: {error:?}", self.address))
+    }
+
     /// Opens a connection for games.
     pub async fn games(&self) -> GameServiceClient<Channel> {
         GameServiceClient::new(self.connect().await)

@@ -19,7 +19,6 @@ fn is_expressible(case: &Value) -> bool {
         .unwrap_or_default();
     // Positions that only the mate solver proves dead, and hands and clocks, come later.
     case["profile"] == "fide_standard"
-        && case.get("variant").is_none()
         && case.get("setup").is_none()
         && case["overrides"].as_object().is_none_or(|all| {
             all.keys().all(|key| key == "min_moves_for_agreement")
@@ -29,13 +28,15 @@ fn is_expressible(case: &Value) -> bool {
             let kind = event["t"].as_str().unwrap_or_default();
             let exp = event["exp"].as_str().unwrap_or_default();
             KINDS.contains(&kind)
-                && event["completed"] != false
                 && ["two_hands", "detected", "claimed", "condition", "elapsed_ms", "ply"]
                     .iter()
                     .all(|key| event.get(key).is_none())
                 && (kind != "claim" || ["threefold", "fifty"].iter().any(|one| event["kind"] == *one))
-                // Completed illegal moves are penalized by a later issue; here they are refused.
-                && !(kind == "move" && ["ILLEGAL_MOVE", "STANDS", "ILLEGAL_PROMOTION_QUEENED"].contains(&exp))
+                // A completed illegal move is penalized by a later issue; one that is not completed
+                // costs nothing and is refused, as every illegal move is here.
+                && (event["completed"] == false
+                    || kind != "move"
+                    || !["ILLEGAL_MOVE", "STANDS", "ILLEGAL_PROMOTION_QUEENED"].contains(&exp))
         })
 }
 
@@ -103,16 +104,21 @@ async fn conformance_cases_that_can_be_told_are_ruled_right() {
             Some("startpos") | None => v1::Game::default(),
             Some(fen) => wire::game_from(fen),
         };
-        if let Some(moves) = case["overrides"]["min_moves_for_agreement"].as_u64() {
-            let parameters = v1::RuleParameters {
-                min_moves_for_agreement: Some(moves as u32),
-                ..Default::default()
-            };
-            game.rule_profile = Some(v1::RuleProfile {
-                overrides: Some(parameters),
-                ..Default::default()
-            });
-        }
+        let moves = case["overrides"]["min_moves_for_agreement"].as_u64();
+        let overrides = moves.map(|moves| v1::RuleParameters {
+            min_moves_for_agreement: Some(moves as u32),
+            ..Default::default()
+        });
+        let variant = if case["variant"] == "chess960" {
+            v1::Variant::Chess960
+        } else {
+            v1::Variant::Unspecified
+        };
+        game.rule_profile = Some(v1::RuleProfile {
+            variant: variant.into(),
+            overrides,
+            ..Default::default()
+        });
         let name = format!("case-{}", id.to_lowercase());
         let created = games
             .create_game(wire::create(&name, game))

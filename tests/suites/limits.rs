@@ -41,16 +41,26 @@ fn grouped(number: usize) -> String {
     text
 }
 
-#[test]
-fn limits_are_stated_beside_their_fields() {
-    let stated = [
+/// A field, the word that its sentence begins with, and the number.
+type Stated = (&'static str, &'static str, usize);
+
+fn stated() -> Vec<Stated> {
+    let seconds = |duration: std::time::Duration| duration.as_secs() as usize;
+    let mut stated = vec![
         ("Position.fen", "Limit:", limits::FEN_BYTES_MAX),
+        ("Position.chess960_number", "Range:", 0),
         ("Position.moves", "Limit:", limits::HISTORY_MOVES_MAX),
         ("Position.moves", "Limit of each:", limits::MOVE_BYTES_MAX),
         ("ValidateMoveRequest.move", "Limit:", limits::MOVE_BYTES_MAX),
+        (
+            "GenerateLegalMovesRequest.from_square",
+            "Limit:",
+            limits::SQUARE_BYTES_MAX,
+        ),
         ("MakeMove.move", "Limit:", limits::MOVE_BYTES_MAX),
         ("ClaimDraw.intended_move", "Limit:", limits::MOVE_BYTES_MAX),
         ("RuleProfile.name", "Limit:", limits::PROFILE_NAME_BYTES_MAX),
+        ("RuleParameters.min_moves_for_agreement", "Range:", 0),
         ("Game.sequence", "Limit:", limits::GAME_EVENTS_MAX as usize),
         ("Game.moves", "Limit:", limits::HISTORY_MOVES_MAX),
         ("Game.white_player", "Limit:", limits::PLAYER_BYTES_MAX),
@@ -67,6 +77,16 @@ fn limits_are_stated_beside_their_fields() {
             limits::LABEL_VALUE_BYTES_MAX,
         ),
         ("GameFilter.labels", "Limit:", limits::FILTER_LABELS_MAX),
+        (
+            "GameFilter.labels",
+            "Limit of each key:",
+            limits::LABEL_KEY_BYTES_MAX,
+        ),
+        (
+            "GameFilter.labels",
+            "Limit of each value:",
+            limits::LABEL_VALUE_BYTES_MAX,
+        ),
         ("GameFilter.states", "Limit:", limits::FILTER_STATES_MAX),
         (
             "CreateGameRequest.game_id",
@@ -79,12 +99,6 @@ fn limits_are_stated_beside_their_fields() {
             limits::REQUEST_ID_BYTES_MAX,
         ),
         ("Action.request_id", "Limit:", limits::REQUEST_ID_BYTES_MAX),
-        ("GetGameRequest.name", "Limit:", limits::GAME_NAME_BYTES_MAX),
-        (
-            "SubmitActionRequest.name",
-            "Limit:",
-            limits::GAME_NAME_BYTES_MAX,
-        ),
         (
             "ListGamesRequest.page_size",
             "Default:",
@@ -111,21 +125,100 @@ fn limits_are_stated_beside_their_fields() {
             limits::EVENTS_PAGE_MAX,
         ),
         (
-            "WatchGameRequest.heartbeat_interval",
-            "Default:",
-            limits::HEARTBEAT_DEFAULT.as_secs() as usize,
-        ),
-        (
-            "WatchGameRequest.heartbeat_interval",
-            "Range:",
-            limits::HEARTBEAT_MIN.as_secs() as usize,
+            "ListGameEventsRequest.page_token",
+            "Limit:",
+            limits::PAGE_TOKEN_BYTES_MAX,
         ),
     ];
-    for (field, word, limit) in stated {
+    for message in [
+        "GetGameRequest",
+        "SubmitActionRequest",
+        "WatchGameRequest",
+        "JoinGame",
+    ] {
+        let field: &str = Box::leak(format!("{message}.name").into_boxed_str());
+        stated.push((field, "Limit:", limits::GAME_NAME_BYTES_MAX));
+    }
+    stated.push((
+        "ListGameEventsRequest.parent",
+        "Limit:",
+        limits::GAME_NAME_BYTES_MAX,
+    ));
+    for field in [
+        "WatchGameRequest.heartbeat_interval",
+        "JoinGame.heartbeat_interval",
+    ] {
+        stated.push((field, "Default:", seconds(limits::HEARTBEAT_DEFAULT)));
+        stated.push((field, "Range:", seconds(limits::HEARTBEAT_MIN)));
+    }
+    stated
+}
+
+#[test]
+fn limits_are_stated_beside_their_fields() {
+    for (field, word, limit) in stated() {
         let comment = comment(field);
         let sentence = format!("{word} {}", grouped(limit));
         let rest = comment.split_once(&sentence).map(|(_, rest)| rest);
         let ends = rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
         assert!(ends, "{field} should say '{sentence}': {comment}");
     }
+    let range = |field: &str, low: usize, high: usize| {
+        let sentence = format!("Range: {low} to {high}");
+        assert!(
+            comment(field).contains(&sentence),
+            "{field} should say '{sentence}'"
+        );
+    };
+    let (low, high) = (
+        limits::HEARTBEAT_MIN.as_secs(),
+        limits::HEARTBEAT_MAX.as_secs(),
+    );
+    range(
+        "WatchGameRequest.heartbeat_interval",
+        low as usize,
+        high as usize,
+    );
+    range("JoinGame.heartbeat_interval", low as usize, high as usize);
+    range("Position.chess960_number", 0, 959);
+    range("RuleParameters.min_moves_for_agreement", 0, 200);
+}
+
+/// No number is stated that the table above does not hold to the code.
+#[test]
+fn every_stated_limit_is_held() {
+    let set = FileDescriptorSet::decode(referee_api::FILE_DESCRIPTOR_SET)
+        .expect("the descriptors were encoded by the build");
+    let held = stated();
+    let mut found = 0;
+    for file in set
+        .file
+        .iter()
+        .filter(|file| file.package() == "referee.v1")
+    {
+        for message in &file.message_type {
+            for field in &message.field {
+                let name = format!("{}.{}", message.name(), field.name());
+                for sentence in comment(&name).split(". ").map(str::trim) {
+                    let Some((word, rest)) = sentence.split_once(':') else {
+                        continue;
+                    };
+                    let is_number = rest.trim().starts_with(|c: char| c.is_ascii_digit());
+                    let is_limit = ["Limit", "Range", "Default"].iter();
+                    if !is_number || !is_limit.into_iter().any(|one| word.starts_with(one)) {
+                        continue;
+                    }
+                    found += 1;
+                    let is_held =
+                        |one: &Stated| one.0 == name && one.1.strip_suffix(':') == Some(word);
+                    assert!(held.iter().any(is_held), "{name} states '{sentence}'");
+                }
+            }
+        }
+    }
+    assert_eq!(
+        found,
+        held.len(),
+        "each line of the table is a sentence of the contract"
+    );
 }

@@ -9,16 +9,28 @@
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
 //! | `bad_input` | the status and details of what cannot be judged |
+//! | `bounds` | every limit of a request, at the limit and one above |
+//! | `ranges` | fields out of range, and pages |
+//! | `evidence` | why a move is illegal and what an end rests on |
+//! | `watching` | nothing lost, doubled or out of order on a stream |
+//! | `playing` | a seat over one stream, and its protocol |
+//! | `discovery` | reflection in both versions |
 //! | `conformance` | the cases that need neither clocks nor hands |
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
 //! | `grpcurl` | the commands of the README, with the real program
 
 mod bad_input;
+mod bounds;
 mod conformance;
 mod crash;
+mod discovery;
+mod evidence;
 mod grpcurl;
 mod limits;
 mod masters;
+mod playing;
+mod ranges;
 mod rooms;
 mod service;
 mod tidy;
+mod watching;

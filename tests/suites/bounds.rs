@@ -1,0 +1,406 @@
+//! Every limit of a request: what fits is taken, one more is refused with the field and the numbers.
+//! Adding a case is adding a line.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use prost::Message;
+use referee_api::v1;
+use referee_server::limits;
+use referee_store::limits::REFUSALS_PER_GAME;
+use referee_store::{Append, GameKey, SqliteStore, Store, Write};
+use referee_tests::process::Referee;
+use referee_tests::wire::{self, details, frame};
+use tonic::Code;
+
+pub(crate) const VALIDATE: &str = "/referee.v1.RulesService/ValidateMove";
+const GENERATE: &str = "/referee.v1.RulesService/GenerateLegalMoves";
+const ADJUDICATE: &str = "/referee.v1.RulesService/AdjudicatePosition";
+pub(crate) const CONVERT: &str = "/referee.v1.RulesService/ConvertNotation";
+pub(crate) const CREATE: &str = wire::CREATE;
+pub(crate) const SUBMIT: &str = wire::SUBMIT;
+pub(crate) const GET: &str = "/referee.v1.GameService/GetGame";
+pub(crate) const LIST: &str = "/referee.v1.GameService/ListGames";
+pub(crate) const EVENTS: &str = "/referee.v1.GameService/ListGameEvents";
+pub(crate) const WATCH: &str = "/referee.v1.GameService/WatchGame";
+
+/// A field that can be filled with so many bytes or elements: its path, its limit, and the request
+/// that fills it.
+struct Bound {
+    path: &'static str,
+    field: &'static str,
+    limit: usize,
+    fill: fn(usize) -> Vec<u8>,
+}
+
+fn bound(
+    path: &'static str,
+    field: &'static str,
+    limit: usize,
+    fill: fn(usize) -> Vec<u8>,
+) -> Bound {
+    Bound {
+        path,
+        field,
+        limit,
+        fill,
+    }
+}
+
+pub(crate) fn text(length: usize) -> String {
+    "a".repeat(length)
+}
+
+fn name(length: usize) -> String {
+    format!("games/{}", text(length - "games/".len()))
+}
+
+pub(crate) fn validate(change: impl FnOnce(&mut v1::ValidateMoveRequest)) -> Vec<u8> {
+    let mut request = v1::ValidateMoveRequest {
+        r#move: "e4".into(),
+        ..v1::ValidateMoveRequest::default()
+    };
+    change(&mut request);
+    request.encode_to_vec()
+}
+
+pub(crate) fn create(change: impl FnOnce(&mut v1::CreateGameRequest, &mut v1::Game)) -> Vec<u8> {
+    let mut game = v1::Game::default();
+    let mut request = wire::create("", v1::Game::default());
+    change(&mut request, &mut game);
+    request.game = Some(game);
+    request.encode_to_vec()
+}
+
+pub(crate) fn act(kind: v1::action::Kind) -> Vec<u8> {
+    wire::submit("bounds", v1::Seat::White, kind).encode_to_vec()
+}
+
+pub(crate) fn filter(filter: v1::GameFilter) -> Vec<u8> {
+    v1::ListGamesRequest {
+        filter: Some(filter),
+        ..Default::default()
+    }
+    .encode_to_vec()
+}
+
+fn labels(count: usize) -> std::collections::BTreeMap<String, String> {
+    (0..count)
+        .map(|number| (format!("key{number}"), String::new()))
+        .collect()
+}
+
+pub(crate) fn label(key: String, value: String) -> std::collections::BTreeMap<String, String> {
+    [(key, value)].into()
+}
+
+fn positions() -> Vec<Bound> {
+    vec![
+        bound(VALIDATE, "position.fen", limits::FEN_BYTES_MAX, |size| {
+            validate(|request| request.position = Some(wire::from_fen(&text(size))))
+        }),
+        bound(
+            VALIDATE,
+            "position.moves",
+            limits::HISTORY_MOVES_MAX,
+            |size| {
+                validate(|request| {
+                    let moves = vec!["e2e4".to_owned(); size];
+                    request.position = Some(v1::Position { moves, base: None });
+                })
+            },
+        ),
+        bound(VALIDATE, "position.moves", limits::MOVE_BYTES_MAX, |size| {
+            validate(|request| {
+                let moves = vec!["e2e4".to_owned(), text(size)];
+                request.position = Some(v1::Position { moves, base: None });
+            })
+        }),
+        bound(VALIDATE, "move", limits::MOVE_BYTES_MAX, |size| {
+            validate(|request| request.r#move = text(size))
+        }),
+        bound(
+            VALIDATE,
+            "rule_profile.name",
+            limits::PROFILE_NAME_BYTES_MAX,
+            |size| {
+                validate(|request| {
+                    let profile = v1::RuleProfile {
+                        name: text(size),
+                        ..Default::default()
+                    };
+                    request.rule_profile = Some(profile);
+                })
+            },
+        ),
+        bound(GENERATE, "from_square", 2, |size| {
+            v1::GenerateLegalMovesRequest {
+                from_square: text(size),
+                ..Default::default()
+            }
+            .encode_to_vec()
+        }),
+        bound(ADJUDICATE, "position.fen", limits::FEN_BYTES_MAX, |size| {
+            let position = Some(wire::from_fen(&text(size)));
+            v1::AdjudicatePositionRequest {
+                position,
+                ..Default::default()
+            }
+            .encode_to_vec()
+        }),
+        bound(
+            CONVERT,
+            "position.moves",
+            limits::HISTORY_MOVES_MAX,
+            |size| {
+                let moves = vec!["e2e4".to_owned(); size];
+                let position = Some(v1::Position { moves, base: None });
+                let target = v1::Notation::San.into();
+                v1::ConvertNotationRequest {
+                    position,
+                    target,
+                    ..Default::default()
+                }
+                .encode_to_vec()
+            },
+        ),
+    ]
+}
+
+fn games() -> Vec<Bound> {
+    vec![
+        bound(CREATE, "game_id", limits::GAME_ID_BYTES_MAX, |size| {
+            create(|request, _| request.game_id = text(size))
+        }),
+        bound(CREATE, "request_id", limits::REQUEST_ID_BYTES_MAX, |size| {
+            create(|request, _| request.request_id = text(size))
+        }),
+        bound(
+            CREATE,
+            "game.white_player",
+            limits::PLAYER_BYTES_MAX,
+            |size| create(|_, game| game.white_player = text(size)),
+        ),
+        bound(
+            CREATE,
+            "game.black_player",
+            limits::PLAYER_BYTES_MAX,
+            |size| create(|_, game| game.black_player = text(size)),
+        ),
+        bound(CREATE, "game.labels", limits::LABELS_MAX, |size| {
+            create(|_, game| game.labels = labels(size))
+        }),
+        bound(CREATE, "game.labels", limits::LABEL_KEY_BYTES_MAX, |size| {
+            create(|_, game| game.labels = label(text(size), String::new()))
+        }),
+        bound(
+            CREATE,
+            "game.labels",
+            limits::LABEL_VALUE_BYTES_MAX,
+            |size| create(|_, game| game.labels = label("key".into(), text(size))),
+        ),
+        bound(
+            CREATE,
+            "game.initial_position.fen",
+            limits::FEN_BYTES_MAX,
+            |size| create(|_, game| game.initial_position = Some(wire::from_fen(&text(size)))),
+        ),
+        bound(SUBMIT, "name", limits::GAME_NAME_BYTES_MAX, |size| {
+            let mut request = wire::submit("", v1::Seat::White, wire::resign());
+            request.name = name(size);
+            request.encode_to_vec()
+        }),
+        bound(
+            SUBMIT,
+            "action.request_id",
+            limits::REQUEST_ID_BYTES_MAX,
+            |size| {
+                let mut request = wire::submit("bounds", v1::Seat::White, wire::make_move("a"));
+                request.action.as_mut().expect("it has one").request_id = text(size);
+                request.encode_to_vec()
+            },
+        ),
+        bound(
+            SUBMIT,
+            "action.make_move.move",
+            limits::MOVE_BYTES_MAX,
+            |size| act(wire::make_move(&text(size))),
+        ),
+        bound(
+            SUBMIT,
+            "action.claim_draw.intended_move",
+            limits::MOVE_BYTES_MAX,
+            |size| act(wire::claim(v1::DrawClaim::Fifty, Some(&text(size)))),
+        ),
+        bound(GET, "name", limits::GAME_NAME_BYTES_MAX, |size| {
+            v1::GetGameRequest { name: name(size) }.encode_to_vec()
+        }),
+        bound(EVENTS, "parent", limits::GAME_NAME_BYTES_MAX, |size| {
+            v1::ListGameEventsRequest {
+                parent: name(size),
+                ..Default::default()
+            }
+            .encode_to_vec()
+        }),
+        bound(WATCH, "name", limits::GAME_NAME_BYTES_MAX, |size| {
+            v1::WatchGameRequest {
+                name: name(size),
+                ..Default::default()
+            }
+            .encode_to_vec()
+        }),
+        bound(LIST, "page_token", limits::PAGE_TOKEN_BYTES_MAX, |size| {
+            v1::ListGamesRequest {
+                page_token: text(size),
+                ..Default::default()
+            }
+            .encode_to_vec()
+        }),
+        bound(LIST, "filter.states", limits::FILTER_STATES_MAX, |size| {
+            filter(v1::GameFilter {
+                states: vec![2; size],
+                ..Default::default()
+            })
+        }),
+        bound(LIST, "filter.labels", limits::FILTER_LABELS_MAX, |size| {
+            filter(v1::GameFilter {
+                labels: labels(size),
+                ..Default::default()
+            })
+        }),
+        bound(LIST, "filter.labels", limits::LABEL_KEY_BYTES_MAX, |size| {
+            let labels = label(text(size), String::new());
+            filter(v1::GameFilter {
+                labels,
+                ..Default::default()
+            })
+        }),
+        bound(
+            LIST,
+            "filter.labels",
+            limits::LABEL_VALUE_BYTES_MAX,
+            |size| {
+                let labels = label("key".into(), text(size));
+                filter(v1::GameFilter {
+                    labels,
+                    ..Default::default()
+                })
+            },
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_more_than_the_limit_is_refused_with_both_numbers() {
+    let referee = Referee::start();
+    let channel = referee.connect().await;
+    wire::call(
+        &channel,
+        CREATE,
+        &wire::create("bounds", v1::Game::default()),
+    )
+    .await
+    .expect("created");
+    for Bound {
+        path,
+        field,
+        limit,
+        fill,
+    } in positions().into_iter().chain(games())
+    {
+        let what = format!("{path} {field} {limit}");
+        // What fits may be nonsense, but not too long.
+        if let Err(status) = wire::send(&channel, path, frame(0, &fill(limit))).await {
+            assert_ne!(
+                details(&status).reason,
+                "LIMIT_EXCEEDED",
+                "{what}: {status:?}"
+            );
+            assert!(!wire::broke_off(&status), "{what}: {status:?}");
+        }
+        for size in [limit + 1, limit * 4] {
+            let sent = wire::send(&channel, path, frame(0, &fill(size))).await;
+            let status = sent
+                .err()
+                .unwrap_or_else(|| panic!("{what}: {size} was taken"));
+            let found = details(&status);
+            assert_eq!(status.code(), Code::InvalidArgument, "{what}: {status:?}");
+            assert_eq!(found.reason, "LIMIT_EXCEEDED", "{what}: {status:?}");
+            assert_eq!(
+                found.fields.first().map(String::as_str),
+                Some(field),
+                "{what}"
+            );
+            assert_eq!(found.metadata["limit"], limit.to_string(), "{what}");
+            assert_eq!(found.metadata["actual"], size.to_string(), "{what}");
+        }
+    }
+}
+
+/// Refusals cost their sender nothing, so that a game keeps only so many. What was answered is
+/// answered again, and the game goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_keeps_so_many_refusals() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
+    let referee = Referee::start_in(folder.path());
+    let mut games = referee.games().await;
+    let game = wire::create("refused", v1::Game::default());
+    games.create_game(game).await.expect("created");
+    let request = || wire::submit("refused", v1::Seat::Black, wire::make_move("e5"));
+    let first = request();
+    let answer = games
+        .submit_action(first.clone())
+        .await
+        .expect("judged")
+        .into_inner();
+    referee.kill();
+    // One action of a game waits for the one before to be on disk, so the others are written by the
+    // store itself, many at a time.
+    refuse(&folder.path().join("referee.db"), REFUSALS_PER_GAME - 2).await;
+
+    let referee = Referee::start_in(folder.path());
+    let mut games = referee.games().await;
+    games
+        .submit_action(request())
+        .await
+        .expect("the last that is kept");
+    let status = games.submit_action(request()).await.expect_err("one more");
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status:?}");
+    let found = details(&status);
+    assert_eq!(found.reason, "GAME_FULL");
+    assert_eq!(found.metadata["name"], "games/refused");
+    assert_eq!(found.metadata["limit"], REFUSALS_PER_GAME.to_string());
+    let again = games
+        .submit_action(first)
+        .await
+        .expect("answered before")
+        .into_inner();
+    assert_eq!(again.encode_to_vec(), answer.encode_to_vec());
+    let good = wire::submit("refused", v1::Seat::White, wire::make_move("e4"));
+    let good = games
+        .submit_action(good)
+        .await
+        .expect("the game goes on")
+        .into_inner();
+    assert_eq!(good.sequence, 1);
+}
+
+async fn refuse(path: &Path, refusals: i64) {
+    let store = Arc::new(SqliteStore::open(path).expect("the store opens"));
+    let mut writers = tokio::task::JoinSet::new();
+    for number in 0..refusals {
+        let append = Append {
+            key: GameKey::new("default", "refused"),
+            expected_sequence: 0,
+            request_id: format!("refusal-{number}"),
+            content_hash: [0; 32],
+            write: Write::Refusal {
+                answer: b"refused".to_vec(),
+            },
+        };
+        let store = store.clone();
+        writers.spawn(async move { store.append(append).await.expect("kept") });
+    }
+    writers.join_all().await;
+    store.close().await.expect("closed");
+}

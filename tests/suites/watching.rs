@@ -1,0 +1,386 @@
+//! Following games: nothing is lost, doubled, out of order or from another time, whatever the
+//! watcher, the writer and the process do. The properties are those that watch streams of other
+//! stores are known to have broken: events lost when a stream starves, old events after a resume,
+//! duplicates, events from before a restart, a gap between the snapshot and what follows.
+
+use std::time::{Duration, Instant};
+
+use referee_api::v1::game_service_client::GameServiceClient;
+use referee_api::v1::watch_game_response::Kind;
+use referee_api::v1::{
+    DrawClaim, Game, GameEvent, Heartbeat, ListGameEventsRequest, Position, RuleParameters,
+    RuleProfile, Seat, WatchGameRequest,
+};
+use referee_tests::process::Referee;
+use referee_tests::wire::{self, details, make_move, on_move, resign};
+use tokio::task::JoinSet;
+use tonic::transport::Channel;
+use tonic::{Code, Status, Streaming};
+
+type Games = GameServiceClient<Channel>;
+
+/// The moves that a game goes to and fro with.
+const SHUFFLE: [&str; 4] = ["Nf3", "Nf6", "Ng1", "Ng8"];
+
+/// How long a watcher that does not read is waited for: longer than the service waits for it.
+const SLOW_FOR: Duration = Duration::from_secs(33);
+
+/// A game that neither repetition nor a count ends.
+fn endless() -> Game {
+    let (fivefold, seventy_five) = (Some(false), Some(false));
+    let overrides = Some(RuleParameters {
+        fivefold,
+        seventy_five,
+        ..Default::default()
+    });
+    Game {
+        rule_profile: Some(RuleProfile {
+            overrides,
+            ..Default::default()
+        }),
+        ..Game::default()
+    }
+}
+
+async fn create(games: &mut Games, id: &str) {
+    games
+        .create_game(wire::create(id, endless()))
+        .await
+        .expect("created");
+}
+
+/// Plays so many plies from a ply on, and resigns where the game is to end.
+async fn write(mut games: Games, id: &str, plies: std::ops::Range<usize>, ends: bool) {
+    for ply in plies.clone() {
+        let request = wire::submit(id, on_move(ply), make_move(SHUFFLE[ply % 4]));
+        let answer = games
+            .submit_action(request)
+            .await
+            .expect("judged")
+            .into_inner();
+        assert_eq!(answer.sequence, ply as i64 + 1, "{:?}", answer.ruling);
+    }
+    if ends {
+        let request = wire::submit(id, on_move(plies.end), resign());
+        games.submit_action(request).await.expect("judged");
+    }
+}
+
+async fn watch(games: &mut Games, id: &str, after: Option<i64>) -> Streaming<Told> {
+    let heartbeat_interval = Some(prost_types::Duration {
+        seconds: 1,
+        nanos: 0,
+    });
+    let name = format!("games/{id}");
+    let request = WatchGameRequest {
+        name,
+        after_sequence: after,
+        heartbeat_interval,
+    };
+    games
+        .watch_game(request)
+        .await
+        .expect("watched")
+        .into_inner()
+}
+
+type Told = referee_api::v1::WatchGameResponse;
+
+/// Everything of one stream until it ends, and how it ended.
+#[derive(Default)]
+struct Heard {
+    snapshot: Option<Game>,
+    events: Vec<GameEvent>,
+    heartbeats: Vec<Heartbeat>,
+    end: Option<Status>,
+}
+
+/// Listens until the stream ends, and holds that every event is the next one.
+async fn listen(mut stream: Streaming<Told>, after: Option<i64>) -> Heard {
+    let mut heard = Heard::default();
+    let mut last = after;
+    loop {
+        match stream
+            .message()
+            .await
+            .map(|told| told.map(|told| told.kind))
+        {
+            Ok(None) => return heard,
+            Ok(Some(Some(Kind::Snapshot(game)))) => {
+                assert!(last.is_none(), "a snapshot comes first and once");
+                last = Some(game.sequence);
+                heard.snapshot = Some(game);
+            }
+            Ok(Some(Some(Kind::Event(event)))) => {
+                assert_eq!(Some(event.sequence - 1), last, "the next event, none else");
+                last = Some(event.sequence);
+                heard.events.push(event);
+            }
+            Ok(Some(Some(Kind::Heartbeat(beat)))) => {
+                assert_eq!(Some(beat.sequence), last, "a heartbeat says what was sent");
+                heard.heartbeats.push(beat);
+            }
+            Ok(Some(None)) => panic!("a message without content"),
+            Err(status) => {
+                heard.end = Some(status);
+                return heard;
+            }
+        }
+    }
+}
+
+async fn record(games: &mut Games, id: &str) -> Vec<GameEvent> {
+    let parent = format!("games/{id}");
+    let request = ListGameEventsRequest {
+        parent,
+        page_size: 5_000,
+        ..Default::default()
+    };
+    games
+        .list_game_events(request)
+        .await
+        .expect("listed")
+        .into_inner()
+        .events
+}
+
+/// Watchers who come at every moment of a game, with and without a snapshot, hear all of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_comes_whenever_hears_the_rest() {
+    const PLIES: usize = 80;
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    for id in ["one", "two"] {
+        create(&mut games, id).await;
+    }
+    let mut watchers = JoinSet::new();
+    let writers = ["one", "two"].map(|id| tokio::spawn(write(games.clone(), id, 0..PLIES, true)));
+    for number in 0..40_u64 {
+        let (mut games, id) = (games.clone(), if number % 2 == 0 { "one" } else { "two" });
+        watchers.spawn(async move {
+            tokio::time::sleep(Duration::from_millis(number * 5)).await;
+            let after = (number % 4 < 2).then_some(0);
+            let stream = watch(&mut games, id, after).await;
+            (id, listen(stream, after).await)
+        });
+    }
+    for writer in writers {
+        writer.await.expect("the game is played");
+    }
+    let records = [
+        record(&mut games, "one").await,
+        record(&mut games, "two").await,
+    ];
+    for (id, heard) in watchers.join_all().await {
+        let record = &records[usize::from(id == "two")];
+        assert_eq!(record.len(), PLIES + 1);
+        assert!(heard.end.is_none(), "{:?}", heard.end);
+        let from = heard
+            .snapshot
+            .as_ref()
+            .map_or(0, |game| game.sequence as usize);
+        assert_eq!(
+            heard.events,
+            record[from..],
+            "all that came after {from}, as it is kept"
+        );
+        if let Some(game) = heard.snapshot {
+            let last = from.checked_sub(1).map(|index| &record[index]);
+            assert_eq!(
+                game.moves.len(),
+                from.min(PLIES),
+                "the snapshot is of one moment"
+            );
+            assert_eq!(
+                last.map(|event| &event.fen),
+                (from > 0).then_some(&game.fen)
+            );
+        }
+    }
+}
+
+/// A watcher that breaks off and resumes after a crash of the process hears each event once, and
+/// one that claims to know more than there is is told so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watcher_resumes_after_a_crash() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
+    let referee = Referee::start_in(folder.path());
+    let mut games = referee.games().await;
+    create(&mut games, "resumed").await;
+    let stream = watch(&mut games, "resumed", Some(0)).await;
+    let listener = tokio::spawn(listen(stream, Some(0)));
+    write(games.clone(), "resumed", 0..30, false).await;
+    referee.kill();
+    let before = listener.await.expect("the stream breaks");
+    let broken = before.end.expect("a crash is no good end");
+    assert_ne!(broken.code(), Code::Ok);
+    let known = before.events.len();
+    assert!(known <= 30);
+
+    let referee = Referee::start_in(folder.path());
+    let mut games = referee.games().await;
+    let name = "games/resumed".to_owned();
+    let request = WatchGameRequest {
+        name,
+        after_sequence: Some(31),
+        ..WatchGameRequest::default()
+    };
+    let status = games
+        .watch_game(request)
+        .await
+        .expect_err("nothing is known of the future");
+    assert_eq!(status.code(), Code::OutOfRange);
+    assert_eq!(details(&status).reason, "SEQUENCE_AHEAD");
+    assert_eq!(details(&status).metadata["after_sequence"], "31");
+    assert_eq!(details(&status).metadata["actual_sequence"], "30");
+
+    let after = Some(known as i64);
+    let stream = watch(&mut games, "resumed", after).await;
+    let listener = tokio::spawn(listen(stream, after));
+    write(games.clone(), "resumed", 30..50, true).await;
+    let after = listener.await.expect("the game ends");
+    assert!(after.end.is_none(), "{:?}", after.end);
+    let heard: Vec<GameEvent> = before.events.into_iter().chain(after.events).collect();
+    assert_eq!(
+        heard,
+        record(&mut games, "resumed").await,
+        "no event is lost or doubled"
+    );
+
+    // From the middle and from the end of a game that is over.
+    let heard = listen(watch(&mut games, "resumed", Some(20)).await, Some(20)).await;
+    assert_eq!(heard.events.len(), 31);
+    let heard = listen(watch(&mut games, "resumed", Some(51)).await, Some(51)).await;
+    assert!(
+        heard.events.is_empty() && heard.end.is_none(),
+        "it ends at once"
+    );
+}
+
+/// A heartbeat comes in every quiet interval, and tells the time of the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quiet_stream_beats() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    create(&mut games, "quiet").await;
+    write(games.clone(), "quiet", 0..3, false).await;
+    let mut stream = watch(&mut games, "quiet", Some(1)).await;
+    let mut events = Vec::new();
+    let mut beats: Vec<(Instant, Heartbeat)> = Vec::new();
+    while beats.len() < 3 {
+        let told = stream
+            .message()
+            .await
+            .expect("the stream goes on")
+            .expect("no end");
+        match told.kind {
+            Some(Kind::Event(event)) => events.push(event.sequence),
+            Some(Kind::Heartbeat(beat)) => beats.push((Instant::now(), beat)),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(events, [2, 3]);
+    for pair in beats.windows(2) {
+        let [(early, one), (late, two)] = pair else {
+            continue;
+        };
+        assert_eq!((one.sequence, two.sequence), (3, 3));
+        let (one, two) = (
+            one.server_time.expect("a time"),
+            two.server_time.expect("a time"),
+        );
+        assert!(
+            (two.seconds, two.nanos) > (one.seconds, one.nanos),
+            "time goes on"
+        );
+        // Silence longer than two intervals would mean a dead stream.
+        assert!(
+            late.duration_since(*early) < Duration::from_secs(2),
+            "a beat was left out"
+        );
+    }
+}
+
+/// A watcher that does not read is cut off, while the writer and the other watchers go on, and it
+/// resumes without a loss.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_watcher_is_cut_and_resumes() {
+    // Half a megabyte may be under way to a reader that does not read: the window of its stream and
+    // the buffers of the server. A long history makes a great snapshot, and a claim that is not
+    // correct is recorded with its reasons, so that few events are enough to fill them.
+    const HISTORY: usize = 19_000;
+    const EVENTS: usize = 420;
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let moves = SHUFFLE
+        .iter()
+        .cycle()
+        .take(HISTORY)
+        .map(|&san| san.to_owned())
+        .collect();
+    let initial_position = Some(Position { moves, base: None });
+    let game = Game {
+        initial_position,
+        ..endless()
+    };
+    games
+        .create_game(wire::create("slow", game))
+        .await
+        .expect("created");
+    // On a connection of its own with the smallest window, which is soon full.
+    let mut slow = GameServiceClient::new(referee.connect_narrow().await);
+    let stream = watch(&mut slow, "slow", None).await;
+    let other = watch(&mut games, "slow", Some(0)).await;
+    let other = tokio::spawn(listen(other, Some(0)));
+    for _ in 1..EVENTS {
+        let kind = wire::claim(DrawClaim::Fifty, Some("e4"));
+        let answer = games
+            .submit_action(wire::submit("slow", Seat::White, kind))
+            .await;
+        assert!(answer.expect("judged").into_inner().event.is_some());
+    }
+    let resignation = wire::submit("slow", Seat::White, resign());
+    games.submit_action(resignation).await.expect("judged");
+    let other = other.await.expect("the other listens");
+    assert_eq!(
+        other.events.len(),
+        EVENTS,
+        "the other watcher hears everything"
+    );
+
+    tokio::time::sleep(SLOW_FOR).await;
+    let heard = listen(stream, None).await;
+    let end = heard.end.expect("the stream is cut off");
+    assert_eq!(end.code(), Code::ResourceExhausted, "{end:?}");
+    assert_eq!(details(&end).reason, "SLOW_CONSUMER", "{end:?}");
+    assert_eq!(heard.snapshot.map(|game| game.sequence), Some(0));
+    let known = heard.events.len();
+    assert!(
+        known < EVENTS,
+        "{known} events were kept for a watcher that does not read"
+    );
+    let after = Some(known as i64);
+    let rest = listen(watch(&mut slow, "slow", after).await, after).await;
+    assert_eq!(
+        known + rest.events.len(),
+        EVENTS,
+        "it resumes after the last event it has"
+    );
+    assert!(rest.end.is_none());
+}
+
+/// Whoever goes away is forgotten: streams that are dropped leave room for others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_that_are_dropped_are_forgotten() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    create(&mut games, "dropped").await;
+    for _ in 0..300 {
+        let mut stream = watch(&mut games, "dropped", None).await;
+        assert!(stream.message().await.expect("a snapshot").is_some());
+    }
+    let request = wire::submit("dropped", Seat::White, resign());
+    games.submit_action(request).await.expect("judged");
+    let heard = listen(watch(&mut games, "dropped", Some(0)).await, Some(0)).await;
+    assert_eq!(heard.events.len(), 1);
+}
