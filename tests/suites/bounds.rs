@@ -1,5 +1,5 @@
-//! Every limit of a request: what fits is taken, one more is refused with the field and the numbers.
-//! Adding a case is adding a line.
+//! Every limit of a request: what fits is taken, one more is refused with the field and the
+//! numbers. Adding a case is adding a line.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -335,6 +335,57 @@ async fn one_more_than_the_limit_is_refused_with_both_numbers() {
             assert_eq!(found.metadata["actual"], size.to_string(), "{what}");
         }
     }
+}
+
+/// A message of exactly so many bytes: a question, and a field that nobody knows.
+fn padded(bytes: usize) -> Vec<u8> {
+    // Field 15, of bytes; the length takes four bytes at this size.
+    const KEY: u8 = 15 << 3 | 2;
+    let mut message = validate(|_| ());
+    let padding = bytes - message.len() - 5;
+    message.push(KEY);
+    prost::encoding::encode_varint(padding as u64, &mut message);
+    message.resize(bytes, 0);
+    message
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_above_the_limit_are_refused_and_the_connection_goes_on() {
+    let referee = Referee::start();
+    let channel = referee.connect().await;
+    for _ in 0..3 {
+        let fits = frame(0, &padded(limits::MESSAGE_BYTES_MAX));
+        wire::send(&channel, VALIDATE, fits).await.expect("it fits");
+        for bytes in [limits::MESSAGE_BYTES_MAX + 1, 10_000_000] {
+            let status = wire::send(&channel, VALIDATE, frame(0, &padded(bytes))).await;
+            let status = status.expect_err("too large");
+            let found = details(&status);
+            assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+            assert_eq!(found.reason, "MESSAGE_TOO_LARGE", "{status:?}");
+            assert_eq!(
+                found.metadata["limit"],
+                limits::MESSAGE_BYTES_MAX.to_string()
+            );
+        }
+    }
+    // A length that no message has, and a message that ends too early.
+    let mut lies = frame(0, b"").to_vec();
+    lies[1..5].copy_from_slice(&u32::MAX.to_be_bytes());
+    let status = wire::send(&channel, VALIDATE, lies.into())
+        .await
+        .expect_err("too large");
+    assert_eq!(details(&status).reason, "MESSAGE_TOO_LARGE", "{status:?}");
+    let cut = frame(0, &validate(|_| ()));
+    let cut = cut.slice(..cut.len() - 1);
+    let status = wire::send(&channel, VALIDATE, cut)
+        .await
+        .expect_err("cut off");
+    assert_eq!(details(&status).reason, "MALFORMED_MESSAGE", "{status:?}");
+    // Nothing is decompressed, so that no small message can become a large one.
+    let mut headers = http::HeaderMap::new();
+    headers.insert("grpc-encoding", http::HeaderValue::from_static("gzip"));
+    let sent = wire::send_with(&channel, VALIDATE, frame(1, b"\x1f\x8b"), headers).await;
+    assert_eq!(sent.expect_err("compressed").code(), Code::Unimplemented);
 }
 
 /// Refusals cost their sender nothing, so that a game keeps only so many. What was answered is

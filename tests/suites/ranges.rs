@@ -1,5 +1,5 @@
-//! Fields out of their range or with no value of their enum are named, and pages have bounds. Adding
-//! a case is adding a line.
+//! Fields out of their range or with no value of their enum are named, and pages have bounds.
+//! Adding a case is adding a line.
 
 use prost::Message;
 use referee_api::v1;
