@@ -30,6 +30,7 @@
 mod action;
 mod adjudicate;
 mod articles;
+mod clock;
 mod dead;
 mod game;
 mod history;
@@ -41,6 +42,12 @@ mod ruling;
 pub use action::{Action, DrawClaim, Intent, Seat};
 pub use adjudicate::{Adjudication, AvailableClaim};
 pub use articles::{Citation, EDITION};
+pub use clock::{
+    BONUS_MS_MAX, Bonus, CLOCK_MS_MAX, ClockChange, ClockSetup, ClockSetupError, Clocks, Keeper,
+    LedgerCause, LedgerError, LedgerLine, MOVES_MADE_MAX, PERIOD_MOVES_MAX, PERIOD_MS_MAX,
+    PERIODS_MAX, Period, PeriodPart, SideClock, TIME_CONTROL_LENGTH_MAX, TIME_MS_MAX, Time,
+    TimeControl, TimeControlError, TimeError, adds_up,
+};
 pub use dead::{CanMate, NoMate, NoMateKind, can_mate};
 pub use game::{ApplyError, Bound, Effects, Entry, Game, GameError, Start};
 pub use history::{History, HistoryError};
