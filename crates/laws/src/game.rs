@@ -6,7 +6,7 @@ use referee_chess::{CastlingMode, Move, MoveError, Position, UciMove};
 
 use crate::action::Action;
 use crate::adjudicate::{Adjudication, CaptureCount, end_by_draw, end_on_board};
-use crate::clock::{ClockError, ClockSetup, Clocks, Keeper, LedgerLine, Time, TimeControl};
+use crate::clock::{ClockSetup, ClockSetupError, Clocks, Keeper, LedgerLine, Time, TimeControl};
 use crate::history::{History, HistoryError, StandError};
 use crate::outcome::Outcome;
 use crate::profile::{Profile, Variant};
@@ -62,7 +62,7 @@ pub enum GameError {
     /// There are too many moves.
     TooManyMoves(HistoryError),
     /// The clocks cannot be set up so.
-    Clock(ClockError),
+    Clock(ClockSetupError),
 }
 
 impl fmt::Display for GameError {
