@@ -221,7 +221,7 @@ fn wrong() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             CREATE,
             "game.rule_profile.overrides.threefold",
             overrides(v1::RuleParameters {
-                threefold: 3,
+                threefold: 5,
                 ..Default::default()
             }),
         ),

@@ -53,6 +53,12 @@ pub use game::{ApplyError, Bound, Effects, Entry, Game, GameError, Start};
 pub use history::{History, HistoryError};
 pub use judge::Judgment;
 pub use outcome::{Evidence, GameResult, Outcome, Termination};
-pub use profile::{DrawRule, PROFILE_NAMES, Parameters, Profile, Variant};
+pub use profile::{
+    AbortRule, Allowed, BothFlags, DisconnectRule, DrawRule, FiftyReset, FlagMode, FlagVsOpenOffer,
+    IllegalCounts, IllegalPolicy, MateTest, NoStartRule, OfferDeclinedBy, OfferRepeat, OfferWindow,
+    Origin, PROFILE_NAMES, ParameterError, Parameters, Points, PressWithoutMove, Profile,
+    ProfileError, PromotionMissing, RapidArticle, RookFirstCastling, Takeback, TouchEnforcement,
+    UndeterminedPolicy, UnknownProfileError, Variant,
+};
 pub use referee_chess::Color;
 pub use ruling::{Reason, Ruling, Verdict};

@@ -63,7 +63,9 @@ fn read_overrides(
         match fields.choice(&format!("{field}.{name}"), number) {
             v1::DrawRule::Unspecified => {}
             v1::DrawRule::Claim => *rule = DrawRule::Claim,
+            v1::DrawRule::ClaimByEither => *rule = DrawRule::ClaimByEither,
             v1::DrawRule::Automatic => *rule = DrawRule::Automatic,
+            v1::DrawRule::Off => *rule = DrawRule::Off,
         }
     }
     for (value, parameter) in [

@@ -315,7 +315,9 @@ pub(crate) fn bound_move(bound: Option<Bound>) -> Option<v1::BoundMove> {
 pub(crate) fn profile(profile: &Profile, overrides: Option<v1::RuleParameters>) -> v1::RuleProfile {
     let rule = |rule| match rule {
         DrawRule::Claim => v1::DrawRule::Claim.into(),
+        DrawRule::ClaimByEither => v1::DrawRule::ClaimByEither.into(),
         DrawRule::Automatic => v1::DrawRule::Automatic.into(),
+        DrawRule::Off => v1::DrawRule::Off.into(),
     };
     let parameters = &profile.parameters;
     v1::RuleProfile {
