@@ -48,8 +48,6 @@ pub enum Phase {
     /// The game is played.
     #[default]
     Playing,
-    /// The game was started, and a player has not arrived (6.7).
-    Waiting,
     /// The clocks are stopped.
     Paused,
     /// The game is adjourned (guideline I).
