@@ -190,6 +190,159 @@ fn shows_the_same(one: &Clocks, other: &Clocks, now: Time) -> Result<(), TestCas
     Ok(())
 }
 
+/// A clock that ticks: another way to the same numbers, a millisecond at a time.
+struct TickingClock {
+    periods: Vec<Period>,
+    is_first: bool,
+    left_ms: u64,
+    delay_ms: u64,
+    used_ms: u64,
+    moves_to_go: Option<u32>,
+    is_late: bool,
+    flag_down: bool,
+}
+
+impl TickingClock {
+    fn new(control: &TimeControl) -> TickingClock {
+        // The last period is first, so that the one in play is taken off the end.
+        let mut periods = control.periods().to_vec();
+        periods.reverse();
+        let mut clock = TickingClock {
+            periods,
+            is_first: control.increment_at_start(),
+            left_ms: 0,
+            delay_ms: 0,
+            used_ms: 0,
+            moves_to_go: None,
+            is_late: false,
+            flag_down: false,
+        };
+        clock.begin_period();
+        clock.put_on_ahead();
+        clock.begin_move();
+        clock
+    }
+
+    fn period(&self) -> Period {
+        *self.periods.last().expect("the last period stays")
+    }
+
+    fn begin_period(&mut self) {
+        self.left_ms += self.period().time_ms;
+        self.moves_to_go = self.period().moves;
+    }
+
+    fn begin_move(&mut self) {
+        self.used_ms = 0;
+        self.is_late = false;
+        if let Bonus::Delay(ms) = self.period().bonus {
+            self.delay_ms = ms;
+        } else {
+            self.delay_ms = 0;
+        }
+    }
+
+    fn put_on_ahead(&mut self) {
+        if let (true, Bonus::Fischer(ms)) = (self.is_first, self.period().bonus) {
+            self.left_ms += ms;
+        }
+    }
+
+    fn tick(&mut self) {
+        self.used_ms += 1;
+        if self.delay_ms > 0 {
+            self.delay_ms -= 1;
+        } else if self.left_ms > 0 {
+            self.left_ms -= 1;
+        } else {
+            self.is_late = true;
+            self.flag_down = true;
+        }
+    }
+
+    fn press(&mut self) {
+        // A clock that has run out is dead until something is put on it.
+        let is_late = self.is_late || self.flag_down && self.left_ms == 0 && self.used_ms == 0;
+        if !is_late {
+            match self.period().bonus {
+                Bonus::Fischer(ms) if !self.is_first => self.left_ms += ms,
+                Bonus::Bronstein(ms) => self.left_ms += ms.min(self.used_ms),
+                _ => {}
+            }
+        }
+        self.moves_to_go = self.moves_to_go.map(|moves| moves - 1);
+        let is_new_period = self.moves_to_go == Some(0);
+        if is_new_period {
+            if self.periods.len() > 1 {
+                self.periods.pop();
+            }
+            self.begin_period();
+        }
+        if !is_late || is_new_period {
+            self.put_on_ahead();
+        }
+        self.begin_move();
+    }
+}
+
+/// Short times for clocks that tick.
+fn small_bonuses() -> impl Strategy<Value = Bonus> {
+    let ms = || 1u64..400;
+    prop_oneof![
+        Just(Bonus::None),
+        ms().prop_map(Bonus::Fischer),
+        ms().prop_map(Bonus::Bronstein),
+        ms().prop_map(Bonus::Delay),
+    ]
+}
+
+fn small_controls() -> impl Strategy<Value = TimeControl> {
+    let periods = prop::collection::vec((1u32..4, 1u64..2_000, small_bonuses()), 1..4);
+    (periods, any::<bool>(), any::<bool>()).prop_map(|(periods, is_endless, is_first)| {
+        let last = periods.len() - 1;
+        let periods = periods.into_iter().enumerate();
+        let periods = periods.map(|(index, (moves, time_ms, bonus))| Period {
+            moves: (index < last || !is_endless).then_some(moves),
+            time_ms,
+            bonus,
+        });
+        TimeControl::new(periods.collect(), is_first).expect("the periods are in range")
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_clock_that_ticks_comes_to_the_same(
+        white in small_controls(),
+        black in small_controls(),
+        // For each move: thought before a pause, the pause, thought after it.
+        moves in prop::collection::vec((0u64..500, 0u64..500, 0u64..500), 0..24),
+    ) {
+        let mut ticking = [TickingClock::new(&white), TickingClock::new(&black)];
+        let clocks = Clocks::new(Some(white), Some(black), ClockSetup::default());
+        let mut now = Time::ORIGIN;
+        let mut clocks = clocks.expect("nothing is set up").start(Color::White, now).clocks;
+        for (before, pause, after) in moves {
+            let side = clocks.running.expect("a clock runs");
+            let ticker = &mut ticking[side.index()];
+            (0..before).for_each(|_| ticker.tick());
+            now = later(now, before);
+            prop_assert_eq!(clocks.left_at(side, now), Some(ticker.left_ms));
+            clocks = clocks.pause(now).clocks;
+            now = later(now, pause);
+            clocks = clocks.resume(None, now).clocks;
+            (0..after).for_each(|_| ticker.tick());
+            now = later(now, after);
+            prop_assert_eq!(clocks.left_at(side, now), Some(ticker.left_ms));
+            prop_assert_eq!(clocks.is_flag_down(side, now), ticker.flag_down);
+            ticker.press();
+            clocks = clocks.complete_move(side, now).clocks;
+            prop_assert_eq!(clocks.side(side).left_ms, Some(ticker.left_ms));
+            prop_assert_eq!(clocks.is_flag_down(side, now), ticker.flag_down);
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn every_change_adds_up(start in clocks(), steps in steps()) {
