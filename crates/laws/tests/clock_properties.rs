@@ -397,7 +397,9 @@ proptest! {
     }
 
     #[test]
-    fn a_pause_without_length_changes_nothing(start in clocks(), steps in steps(), ms in 0u64..9_000) {
+    fn a_pause_without_length_changes_nothing(
+        start in clocks(), steps in steps(), ms in 0u64..9_000,
+    ) {
         let (clocks, now) = play(&start, &steps, |_, _, _| Ok(()))?;
         let at = later(now, ms);
         let is_overdue = clocks.deadline().is_some_and(|deadline| at > deadline);
