@@ -146,6 +146,16 @@ impl SideClock {
 
     /// Returns the bonus of the move that the side has to make; [`Bonus::None`] without a time
     /// control.
+    ///
+    /// ```
+    /// use referee_laws::{Bonus, ClockSetup, Clocks, TimeControl};
+    ///
+    /// let control = TimeControl::read_pgn("180+2")?;
+    /// let clocks = Clocks::new(control, None, ClockSetup::default())?;
+    /// assert_eq!(clocks.white.bonus(), Bonus::Fischer(2_000));
+    /// assert_eq!(clocks.black.bonus(), Bonus::None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn bonus(&self) -> Bonus {
         self.control

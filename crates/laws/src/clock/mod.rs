@@ -11,9 +11,11 @@
 
 mod clocks;
 mod control;
+mod draft;
+mod interventions;
 mod ledger;
 pub(crate) mod limits;
-mod operations;
+mod play;
 mod text;
 mod time;
 
