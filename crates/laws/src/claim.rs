@@ -103,8 +103,7 @@ fn resets(history: &History, reset: FiftyReset, mv: Move) -> bool {
         FiftyReset::PawnOrCapture => position.after_unchecked(mv).halfmove_clock() == 0,
         FiftyReset::Capture => {
             mv.kind() == MoveKind::EnPassant
-                || (mv.kind() != MoveKind::Castle
-                    && position.board().occupied().contains(mv.to()))
+                || (mv.kind() != MoveKind::Castle && position.board().occupied().contains(mv.to()))
         }
     }
 }
@@ -116,11 +115,13 @@ pub(crate) fn available_claims(
     profile: &Profile,
 ) -> Vec<AvailableClaim> {
     let mut claims = Vec::new();
-    let holds = |counted, intended| {
-        examine_claim(history, captures, profile, counted, intended).holds
-    };
+    let holds =
+        |counted, intended| examine_claim(history, captures, profile, counted, intended).holds;
     for counted in [Counted::Threefold, Counted::Fifty] {
-        if !matches!(counted.rule(profile), DrawRule::Claim | DrawRule::ClaimByEither) {
+        if !matches!(
+            counted.rule(profile),
+            DrawRule::Claim | DrawRule::ClaimByEither
+        ) {
             continue;
         }
         let claim = counted.claim();

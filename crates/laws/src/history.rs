@@ -78,13 +78,16 @@ fn after_illegal(position: &Position, uci: UciMove) -> Option<Position> {
     } = uci;
     let mover = position.turn();
     let mut setup = position.to_setup();
-    let piece = setup.board.piece_at(from).filter(|piece| piece.color == mover)?;
+    let piece = setup
+        .board
+        .piece_at(from)
+        .filter(|piece| piece.color == mover)?;
     let target = setup.board.piece_at(to);
     if from == to || target.is_some_and(|target| target.color == mover || target.role == Role::King)
     {
         return None;
     }
-    let is_last_rank = matches!(to.rank(), Rank::First | Rank::Eighth);
+    let is_last_rank = matches!(to.rank(), Rank::FIRST | Rank::EIGHTH);
     let role = match (piece.role, is_last_rank) {
         (Role::Pawn, true) => promotion.filter(|role| !matches!(role, Role::Pawn | Role::King))?,
         (role, _) => role,
@@ -92,7 +95,8 @@ fn after_illegal(position: &Position, uci: UciMove) -> Option<Position> {
     setup.board.take(from);
     setup.board.take(to);
     setup.board.put(to, Piece { color: mover, role });
-    let is_castling = piece.role == Role::King && from.rank() == to.rank() && from.file() == File::E;
+    let is_castling =
+        piece.role == Role::King && from.rank() == to.rank() && from.file() == File::E;
     if is_castling && matches!(to.file(), File::C | File::G) {
         let (corner, beside) = if to.file() == File::G {
             (File::H, File::F)
@@ -195,7 +199,8 @@ impl History {
         self.check_room()?;
         let uci = self.position.uci(mv);
         let is_capture = mv.kind() == MoveKind::EnPassant
-            || (mv.kind() != MoveKind::Castle && self.position.board().occupied().contains(mv.to()));
+            || (mv.kind() != MoveKind::Castle
+                && self.position.board().occupied().contains(mv.to()));
         self.position.play_unchecked(mv);
         self.push(uci, false, is_capture);
         Ok(())
@@ -219,9 +224,8 @@ impl History {
     fn push(&mut self, uci: UciMove, is_illegal: bool, is_capture: bool) {
         let ply = self.ply() + 1;
         let last = self.plies.last();
-        let (reset, capture) = last.map_or((0, 0), |last| {
-            (last.last_reset_ply, last.last_capture_ply)
-        });
+        let (reset, capture) =
+            last.map_or((0, 0), |last| (last.last_reset_ply, last.last_capture_ply));
         self.plies.push(Ply {
             uci,
             is_illegal,

@@ -153,7 +153,7 @@ pub(crate) fn examine(
                     let answer = referee_mate::can_mate_before_draws(
                         position,
                         side,
-                        draws,
+                        &draws,
                         budget,
                         &|| false,
                     );
@@ -258,16 +258,20 @@ mod tests {
             let found: Vec<String> = [Color::White, Color::Black]
                 .into_iter()
                 .map(|side| {
-                    [MateTest::Material, MateTest::OwnMaterial, MateTest::UscfTable]
-                        .into_iter()
-                        .map(|test| {
-                            let rules = (&profile, Purpose::Flag, Tier::Quick);
-                            match examine(test, &history, side, rules) {
-                                CanMate::No(_) => 'y',
-                                _ => 'n',
-                            }
-                        })
-                        .collect()
+                    [
+                        MateTest::Material,
+                        MateTest::OwnMaterial,
+                        MateTest::UscfTable,
+                    ]
+                    .into_iter()
+                    .map(|test| {
+                        let rules = (&profile, Purpose::Flag, Tier::Quick);
+                        match examine(test, &history, side, rules) {
+                            CanMate::No(_) => 'y',
+                            _ => 'n',
+                        }
+                    })
+                    .collect()
                 })
                 .collect();
             assert_eq!(found.join(" "), expected, "{fen}");

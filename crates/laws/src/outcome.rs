@@ -197,7 +197,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn new(result: GameResult, termination: Termination, article: &'static str) -> Outcome {
+    pub(crate) fn new(
+        result: GameResult,
+        termination: Termination,
+        article: &'static str,
+    ) -> Outcome {
         let text = termination.sentence(result);
         Outcome {
             result,

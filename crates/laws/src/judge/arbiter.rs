@@ -140,9 +140,8 @@ impl Game {
         if !applies || fewest[0].min(fewest[1]) < MOVES_TO_CORRECT {
             return Ok(());
         }
-        let text = format!(
-            "Each player has made {MOVES_TO_CORRECT} moves, so the game goes on as it is."
-        );
+        let text =
+            format!("Each player has made {MOVES_TO_CORRECT} moves, so the game goes on as it is.");
         Err(Ruling::refused(Reason::TooLate, &[article], text))
     }
 
@@ -155,7 +154,7 @@ impl Game {
 
     fn decide_illegal_position(&self, draft: &mut Draft, still: bool) -> Result<(), Ruling> {
         let position = self.position();
-        if !self.is_unsupervised() || !(is_irregular(position) && position.is_check()) {
+        if !(self.is_unsupervised() && is_irregular(position) && position.is_check()) {
             let text = "No such illegal position is on the board, or the rules of the game have \
                         illegal moves corrected."
                 .into();

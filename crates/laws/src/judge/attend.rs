@@ -23,7 +23,10 @@ impl Game {
         let mut draft = Draft::new(self, now);
         draft.standing.started = Some(now);
         draft.run_clock(self.position().turn(), now);
-        draft.remark(&["6.6"], "The clock of the player who begins is started.".into());
+        draft.remark(
+            &["6.6"],
+            "The clock of the player who begins is started.".into(),
+        );
         Ok(draft)
     }
 
@@ -206,9 +209,7 @@ impl Game {
         let settled = match answer {
             _ if found.ply != ply => return refused(),
             CanMate::Unknown => return refused(),
-            CanMate::No(no_mate) => {
-                draw_for_no_mate(winner, article.1, article.0, no_mate.clone())
-            }
+            CanMate::No(no_mate) => draw_for_no_mate(winner, article.1, article.0, no_mate.clone()),
             CanMate::Yes(moves) => Outcome {
                 provisional: false,
                 ..Outcome::new(outcome.result, outcome.termination, article.0)

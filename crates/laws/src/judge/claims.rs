@@ -62,7 +62,10 @@ impl Game {
                 return Err(not_allowed(article, text));
             }
             DrawRule::Off => {
-                return Err(not_allowed(article, "The rules of this game do not know this draw."));
+                return Err(not_allowed(
+                    article,
+                    "The rules of this game do not know this draw.",
+                ));
             }
             DrawRule::Claim if !has_move => return Err(not_on_move(article)),
             DrawRule::Claim | DrawRule::ClaimByEither => {}
@@ -138,7 +141,11 @@ impl Game {
         let penalty_ms = u64::from(parameters.wrong_claim_penalty_ms);
         if penalty_ms > 0 {
             draft.clock(|clocks, now| clocks.penalize(side, 0, penalty_ms, now));
-            text += &format!(" {} gets {} more, and the game goes on.", !side, minutes(penalty_ms));
+            text += &format!(
+                " {} gets {} more, and the game goes on.",
+                !side,
+                minutes(penalty_ms)
+            );
         } else {
             text += " The game goes on.";
         }
@@ -223,7 +230,9 @@ impl Game {
             .last();
         let Some(at) = found else {
             let text = match ply {
-                Some(ply) => format!("The move of ply {ply} was not an illegal one of the opponent."),
+                Some(ply) => {
+                    format!("The move of ply {ply} was not an illegal one of the opponent.")
+                }
                 None => "No illegal move of the opponent stands on the board.".into(),
             };
             return Err(Ruling::refused(Reason::ClaimIncorrect, &["7.5.1"], text));
@@ -284,19 +293,17 @@ impl Game {
     }
 
     /// A claim of guideline III, which waits for the arbiter.
-    fn decide_quickplay(
-        &self,
-        side: Color,
-        claim: DrawClaim,
-        now: Time,
-    ) -> Result<Draft, Ruling> {
+    fn decide_quickplay(&self, side: Color, claim: DrawClaim, now: Time) -> Result<Draft, Ruling> {
         let parameters = &self.profile().parameters;
         let (article, applies) = match claim {
             DrawClaim::QuickplayIncrement => ("III.4", parameters.guideline_iii_4),
             _ => ("III.5", !parameters.guideline_iii_4),
         };
         if !parameters.guideline_iii || !applies {
-            return Err(not_allowed(article, "It was not announced that this guideline applies."));
+            return Err(not_allowed(
+                article,
+                "It was not announced that this guideline applies.",
+            ));
         }
         if side != self.position().turn() {
             return Err(not_on_move(article));
@@ -306,11 +313,20 @@ impl Game {
             let text = "The guideline does not apply to games with time for each move.";
             return Err(not_allowed("III.2.2", text));
         }
-        if clocks.left_at(side, now).is_none_or(|left_ms| left_ms >= QUICKPLAY_MS) {
-            return Err(not_allowed(article, "The player has two minutes left, or more."));
+        if clocks
+            .left_at(side, now)
+            .is_none_or(|left_ms| left_ms >= QUICKPLAY_MS)
+        {
+            return Err(not_allowed(
+                article,
+                "The player has two minutes left, or more.",
+            ));
         }
         if self.standing().pending_claim.is_some() {
-            return Err(not_allowed(article, "A claim waits for the arbiter already."));
+            return Err(not_allowed(
+                article,
+                "A claim waits for the arbiter already.",
+            ));
         }
         let mut draft = self.draft(now);
         draft.standing.pending_claim = Some(PendingClaim {
@@ -322,7 +338,10 @@ impl Game {
         // Such a request is an offer of a draw too (guideline III.4, 9.1.2.3).
         self.lay_offer(&mut draft.standing, side, self.history().ply());
         draft.clock(|clocks, now| clocks.pause(now));
-        draft.remark(&[article], "The clocks are stopped, and the arbiter decides.".into());
+        draft.remark(
+            &[article],
+            "The clocks are stopped, and the arbiter decides.".into(),
+        );
         Ok(draft)
     }
 

@@ -70,7 +70,9 @@ impl Draft {
     /// Ends the game, and says of the action what is to be said of the outcome.
     pub(crate) fn end_saying(&mut self, outcome: Outcome) {
         self.ruling.citations.clone_from(&outcome.citations);
-        self.ruling.evidence.extend(outcome.evidence.iter().cloned());
+        self.ruling
+            .evidence
+            .extend(outcome.evidence.iter().cloned());
         self.ruling.text.clone_from(&outcome.text);
         self.end(outcome);
     }

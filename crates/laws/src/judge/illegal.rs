@@ -155,7 +155,8 @@ impl Game {
         }
         let offence = Offence {
             article: "7.5.2",
-            what: "left a pawn on the last rank and pressed the clock, so it becomes a queen".into(),
+            what: "left a pawn on the last rank and pressed the clock, so it becomes a queen"
+                .into(),
             touched: Vec::new(),
             error: None,
             exposes_king: false,
@@ -219,7 +220,9 @@ impl Game {
             reason,
             citations,
             illegal_move,
-            text: format!("{text} It was not completed, so it costs nothing, but the pieces touched bind."),
+            text: format!(
+                "{text} It was not completed, so it costs nothing, but the pieces touched bind."
+            ),
             ..Ruling::accepted()
         };
         draft.ruling.citations.push(cite("4.3.1"));
@@ -298,7 +301,8 @@ impl Game {
         let count = draft.standing.illegal_moves.of(side) + u32::from(counts);
         draft.standing.illegal_moves.set(side, count);
         let penalty_ms = u64::from(parameters.illegal_penalty_ms);
-        let is_too_many = counts && parameters.illegal_limit > 0 && count >= parameters.illegal_limit;
+        let is_too_many =
+            counts && parameters.illegal_limit > 0 && count >= parameters.illegal_limit;
         let mut text = format!("{side} {}.", offence.what);
         if let Some(error) = &offence.error {
             text = format!("{side} {}: {error}.", offence.what);
@@ -309,7 +313,12 @@ impl Game {
             text += &format!(" {} gets {} more.", !side, minutes(penalty_ms));
             articles.push("7.5.5");
         }
-        draft.rule(Verdict::Penalized, Some(Reason::IllegalMove), &articles, text);
+        draft.rule(
+            Verdict::Penalized,
+            Some(Reason::IllegalMove),
+            &articles,
+            text,
+        );
         draft.ruling.illegal_move.clone_from(&offence.error);
         if parameters.touch_move {
             for &square in &offence.touched {
@@ -327,8 +336,14 @@ impl Game {
         let ends = (Termination::IllegalMoves, Termination::IllegalMovesNoMate);
         let outcome = self.lose_unless_no_mate(history, test, side, ends, "7.5.5");
         draft.ruling.text = format!("{} {}", draft.ruling.text, outcome.text);
-        draft.ruling.citations.extend(outcome.citations.iter().cloned());
-        draft.ruling.evidence.extend(outcome.evidence.iter().cloned());
+        draft
+            .ruling
+            .citations
+            .extend(outcome.citations.iter().cloned());
+        draft
+            .ruling
+            .evidence
+            .extend(outcome.evidence.iter().cloned());
         draft.end(outcome);
     }
 

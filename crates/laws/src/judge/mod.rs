@@ -161,7 +161,11 @@ impl Game {
             Intent::Claim(claim) => self.decide_claim(side, claim, now),
             Intent::WithdrawClaim => {
                 let text = "A claim cannot be withdrawn.".into();
-                Err(Ruling::refused(Reason::ClaimCannotWithdraw, &["9.5.1"], text))
+                Err(Ruling::refused(
+                    Reason::ClaimCannotWithdraw,
+                    &["9.5.1"],
+                    text,
+                ))
             }
             Intent::Flag {
                 side: fallen,
@@ -169,7 +173,9 @@ impl Game {
                 moves_completed,
             } => {
                 if *fallen == side {
-                    return Err(refuse_seat("The flag of a player is for the opponent to claim."));
+                    return Err(refuse_seat(
+                        "The flag of a player is for the opponent to claim.",
+                    ));
                 }
                 self.decide_flag(Some(side), *fallen, (*observed, *moves_completed), now)
             }
@@ -234,9 +240,10 @@ impl Game {
         );
         let (article, text) = match self.standing().phase {
             Phase::Paused if is_play => ("6.11", "The clocks are stopped, and nothing is played."),
-            Phase::Adjourned { .. } if is_play => {
-                ("I.1", "The game is adjourned and goes on when it is resumed.")
-            }
+            Phase::Adjourned { .. } if is_play => (
+                "I.1",
+                "The game is adjourned and goes on when it is resumed.",
+            ),
             _ => return Ok(()),
         };
         Err(Ruling::refused(Reason::NotRunning, &[article], text.into()))
@@ -299,8 +306,8 @@ impl Game {
                 moves,
             }),
             CanMate::Unknown => {
-                let asks = self.profile().parameters.undetermined_policy
-                    == UndeterminedPolicy::AskArbiter;
+                let asks =
+                    self.profile().parameters.undetermined_policy == UndeterminedPolicy::AskArbiter;
                 let text = win().text;
                 let way_out = if asks {
                     "the arbiter has to confirm it"
@@ -349,8 +356,9 @@ fn draw_for_no_mate(
         }
         _ => format!("{loser} would lose"),
     };
-    let text =
-        format!("{what}, but {winner} cannot mate by any series of legal moves, so the game is drawn.");
+    let text = format!(
+        "{what}, but {winner} cannot mate by any series of legal moves, so the game is drawn."
+    );
     Outcome::draw(termination, article)
         .saying(text)
         .with(Evidence::NoMate(no_mate))

@@ -21,7 +21,11 @@ impl Game {
     ) -> Result<Draft, Ruling> {
         if conditional {
             let text = "No condition can be attached to an offer of a draw.".into();
-            return Err(Ruling::refused(Reason::OfferConditional, &["9.1.2.1"], text));
+            return Err(Ruling::refused(
+                Reason::OfferConditional,
+                &["9.1.2.1"],
+                text,
+            ));
         }
         if self.standing().draw_offer == Some(!side) {
             // An offer that meets an offer accepts it.

@@ -33,7 +33,11 @@ impl Game {
             return Ok(draft);
         }
         let text = "Under the rules of this game it can no longer be broken off, or never could.";
-        Err(Ruling::refused(Reason::NotAllowed, &["profile"], text.into()))
+        Err(Ruling::refused(
+            Reason::NotAllowed,
+            &["profile"],
+            text.into(),
+        ))
     }
 
     pub(super) fn decide_no_start(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
@@ -60,7 +64,10 @@ impl Game {
         let mut draft = self.draft(now);
         let since = if connected { None } else { Some(now) };
         draft.standing.gone_since.set(side, since);
-        draft.remark(&["profile"], "A lost connection does not stop the clock.".into());
+        draft.remark(
+            &["profile"],
+            "A lost connection does not stop the clock.".into(),
+        );
         draft
     }
 
@@ -125,7 +132,11 @@ impl Game {
             }
             draft.standing.uncompleted.set(side, false);
         }
-        let to_move = if undone.is_multiple_of(2) { turn } else { !turn };
+        let to_move = if undone.is_multiple_of(2) {
+            turn
+        } else {
+            !turn
+        };
         draft.clock(|clocks, now| clocks.switch_to(to_move, now));
         draft.standing.begin_move();
         draft.standing.breach = None;

@@ -192,14 +192,19 @@ impl Hands<'_> {
         if is_king && step.abs() == 2 && from.rank() == to.rank() {
             let is_kingside = step > 0;
             let castling = self.those(|mv| {
-                mv.kind() == MoveKind::Castle
-                    && (files(mv.to()) > files(mv.from())) == is_kingside
+                mv.kind() == MoveKind::Castle && (files(mv.to()) > files(mv.from())) == is_kingside
             });
             let (moves, duty) = if castling.is_empty() {
                 let other = self.of_piece(from);
-                (other, "castling there is illegal, so the king makes another move")
+                (
+                    other,
+                    "castling there is illegal, so the king makes another move",
+                )
             } else {
-                (castling, "the king was released two squares away, so it castles there")
+                (
+                    castling,
+                    "the king was released two squares away, so it castles there",
+                )
             };
             return if moves.is_empty() {
                 Obligation::default()
@@ -276,7 +281,10 @@ impl Game {
         now: Time,
     ) -> Result<Draft, Ruling> {
         let board = self.position().board();
-        if let Some(empty) = squares.iter().find(|&&square| board.piece_at(square).is_none()) {
+        if let Some(empty) = squares
+            .iter()
+            .find(|&&square| board.piece_at(square).is_none())
+        {
             let text = format!("No piece stands on {empty}, so none can be touched there.");
             return Err(Ruling::refused(Reason::NotAllowed, &["4.3"], text));
         }
