@@ -2,6 +2,7 @@
 
 use prost::Message;
 use prost_types::FileDescriptorSet;
+use referee_laws::{Allowed, Parameters};
 use referee_server::limits;
 
 /// Returns the comments of the field with a name such as `CreateGameRequest.request_id`.
@@ -41,6 +42,15 @@ fn grouped(number: usize) -> String {
     text
 }
 
+/// The parameters of rules that are numbers, with the greatest value of each.
+fn numbers() -> impl Iterator<Item = (&'static str, usize)> {
+    let names = Parameters::NAMES.iter();
+    names.filter_map(|&name| match Parameters::allowed(name)? {
+        Allowed::NumberUpTo(max) => Some((name, max as usize)),
+        _ => None,
+    })
+}
+
 /// A field, the word that its sentence begins with, and the number.
 type Stated = (&'static str, &'static str, usize);
 
@@ -60,7 +70,9 @@ fn stated() -> Vec<Stated> {
         ("MakeMove.move", "Limit:", limits::MOVE_BYTES_MAX),
         ("ClaimDraw.intended_move", "Limit:", limits::MOVE_BYTES_MAX),
         ("RuleProfile.name", "Limit:", limits::PROFILE_NAME_BYTES_MAX),
-        ("RuleParameters.min_moves_for_agreement", "Range:", 0),
+        ("Points.win_half_points", "Range:", 0),
+        ("Points.draw_half_points", "Range:", 0),
+        ("Points.loss_half_points", "Range:", 0),
         ("Game.sequence", "Limit:", limits::GAME_EVENTS_MAX as usize),
         ("Game.moves", "Limit:", limits::HISTORY_MOVES_MAX),
         ("Game.white_player", "Limit:", limits::PLAYER_BYTES_MAX),
@@ -130,6 +142,10 @@ fn stated() -> Vec<Stated> {
             limits::PAGE_TOKEN_BYTES_MAX,
         ),
     ];
+    for (name, _) in numbers() {
+        let field: &str = Box::leak(format!("RuleParameters.{name}").into_boxed_str());
+        stated.push((field, "Range:", 0));
+    }
     for message in [
         "GetGameRequest",
         "SubmitActionRequest",
@@ -164,11 +180,11 @@ fn limits_are_stated_beside_their_fields() {
         assert!(ends, "{field} should say '{sentence}': {comment}");
     }
     let range = |field: &str, low: usize, high: usize| {
-        let sentence = format!("Range: {low} to {high}");
-        assert!(
-            comment(field).contains(&sentence),
-            "{field} should say '{sentence}'"
-        );
+        let sentence = format!("Range: {low} to {}", grouped(high));
+        let comment = comment(field);
+        let rest = comment.split_once(&sentence).map(|(_, rest)| rest);
+        let ends = rest.is_some_and(|rest| rest.starts_with([' ', '.']));
+        assert!(ends, "{field} should say '{sentence}': {comment}");
     };
     let (low, high) = (
         limits::HEARTBEAT_MIN.as_secs(),
@@ -181,7 +197,13 @@ fn limits_are_stated_beside_their_fields() {
     );
     range("JoinGame.heartbeat_interval", low as usize, high as usize);
     range("Position.chess960_number", 0, 959);
-    range("RuleParameters.min_moves_for_agreement", 0, 200);
+    for (name, max) in numbers() {
+        range(&format!("RuleParameters.{name}"), 0, max);
+    }
+    for name in ["win", "draw", "loss"] {
+        let max = Parameters::HALF_POINTS_MAX as usize;
+        range(&format!("Points.{name}_half_points"), 0, max);
+    }
 }
 
 /// No number is stated that the table above does not hold to the code.

@@ -12,6 +12,7 @@ mod follow;
 mod game_service;
 pub mod limits;
 mod play;
+mod profile_fields;
 mod read;
 mod record;
 mod reject;

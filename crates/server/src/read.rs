@@ -1,86 +1,12 @@
-//! From the contract to the rules: reading positions, profiles and actions of requests.
+//! From the contract to the rules: reading positions and actions of requests.
 
 use referee_api::v1;
 use referee_chess::{CastlingMode, FenIssue, MoveError, Position, PositionIssue, chess960};
-use referee_laws::{
-    Action, DrawClaim, DrawRule, Game, GameError, Intent, Parameters, Profile, Seat, Start, Variant,
-};
+use referee_laws::{Action, DrawClaim, Game, GameError, Intent, Profile, Seat, Start, Variant};
 
 use crate::fields::Fields;
 use crate::limits;
 use crate::status::ApiError;
-
-/// Reads a rule profile, overrides applied.
-pub(crate) fn read_profile(
-    field: &str,
-    profile: Option<&v1::RuleProfile>,
-    position: Option<&v1::Position>,
-    fields: &mut Fields,
-) -> Profile {
-    let default = v1::RuleProfile::default();
-    let message = profile.unwrap_or(&default);
-    let name = format!("{field}.name");
-    fields.length(&name, &message.name, limits::PROFILE_NAME_BYTES_MAX);
-    let mut profile = Profile::named(&message.name).unwrap_or_else(|error| {
-        fields.refuse(&name, error.to_string());
-        Profile::fide_standard()
-    });
-    profile.variant = read_variant(
-        &format!("{field}.variant"),
-        message.variant,
-        position,
-        fields,
-    );
-    if let Some(overrides) = &message.overrides {
-        read_overrides(
-            &format!("{field}.overrides"),
-            overrides,
-            &mut profile.parameters,
-            fields,
-        );
-    }
-    profile
-}
-
-fn read_overrides(
-    field: &str,
-    message: &v1::RuleParameters,
-    parameters: &mut Parameters,
-    fields: &mut Fields,
-) {
-    if let Some(moves) = message.min_moves_for_agreement {
-        if moves > Parameters::MIN_MOVES_FOR_AGREEMENT_MAX {
-            let max = Parameters::MIN_MOVES_FOR_AGREEMENT_MAX;
-            let field = format!("{field}.min_moves_for_agreement");
-            fields.refuse(&field, format!("must be from 0 to {max}"));
-        }
-        parameters.min_moves_for_agreement = moves;
-    }
-    for (name, number, rule) in [
-        ("threefold", message.threefold, &mut parameters.threefold),
-        ("fifty", message.fifty, &mut parameters.fifty),
-    ] {
-        match fields.choice(&format!("{field}.{name}"), number) {
-            v1::DrawRule::Unspecified => {}
-            v1::DrawRule::Claim => *rule = DrawRule::Claim,
-            v1::DrawRule::ClaimByEither => *rule = DrawRule::ClaimByEither,
-            v1::DrawRule::Automatic => *rule = DrawRule::Automatic,
-            v1::DrawRule::Off => *rule = DrawRule::Off,
-        }
-    }
-    for (value, parameter) in [
-        (message.fivefold, &mut parameters.fivefold),
-        (message.seventy_five, &mut parameters.seventy_five),
-        (
-            message.resign_no_mate_draw,
-            &mut parameters.resign_no_mate_draw,
-        ),
-    ] {
-        if let Some(value) = value {
-            *parameter = value;
-        }
-    }
-}
 
 /// Reads the variant that is played: unspecified means standard chess, except for a position that
 /// is named by its Chess960 number.

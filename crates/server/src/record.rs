@@ -10,7 +10,8 @@ use referee_laws::{
 };
 
 use crate::fields::Fields;
-use crate::read::{read_profile, read_start};
+use crate::profile_fields::read_profile;
+use crate::read::read_start;
 use crate::status::ApiError;
 
 /// Reads the genesis of a game, and begins the game as it was recorded.

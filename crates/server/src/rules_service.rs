@@ -7,7 +7,8 @@ use tonic::{Request, Response, Status};
 
 use crate::fields::Fields;
 use crate::limits;
-use crate::read::{check_move_text, read_game, read_profile, read_start, read_variant};
+use crate::profile_fields::{describe_profiles, read_profile, write_profile};
+use crate::read::{check_move_text, read_game, read_start, read_variant};
 use crate::status::ApiError;
 use crate::view;
 
@@ -57,6 +58,15 @@ impl v1::rules_service_server::RulesService for Rules {
         request: Request<v1::ConvertNotationRequest>,
     ) -> Result<Response<v1::ConvertNotationResponse>, Status> {
         Ok(Response::new(convert(request.get_ref())?))
+    }
+
+    async fn list_rule_profiles(
+        &self,
+        _: Request<v1::ListRuleProfilesRequest>,
+    ) -> Result<Response<v1::ListRuleProfilesResponse>, Status> {
+        Ok(Response::new(v1::ListRuleProfilesResponse {
+            profiles: describe_profiles(),
+        }))
     }
 }
 
@@ -232,7 +242,7 @@ pub(crate) fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game
         .rule_profile
         .as_ref()
         .and_then(|profile| profile.overrides);
-    let resolved = view::profile(&profile, overrides);
+    let resolved = write_profile(&profile, overrides);
     let game = read_game("game.initial_position", position, profile)?;
     let genesis = v1::Game {
         white_player: asked.white_player.clone(),

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use referee_api::v1;
 use referee_chess::{Bitboard, Color, Move, MoveError, MoveKind, Piece, Position, Role, Square};
 use referee_laws::{
-    Adjudication, Bound, CanMate, Citation, DrawClaim, DrawRule, Evidence, GameResult, NoMateKind,
-    Outcome, Profile, Reason, Ruling, Termination, Variant, Verdict,
+    Adjudication, Bound, CanMate, Citation, DrawClaim, Evidence, GameResult, NoMateKind, Outcome,
+    Reason, Ruling, Termination, Verdict,
 };
 
 use crate::read::reason_of;
@@ -309,33 +309,4 @@ pub(crate) fn bound_move(bound: Option<Bound>) -> Option<v1::BoundMove> {
         Bound::Piece(square) => Kind::Square(square.to_string()),
     };
     Some(v1::BoundMove { kind: Some(kind) })
-}
-
-/// A profile with every parameter as it is in force.
-pub(crate) fn profile(profile: &Profile, overrides: Option<v1::RuleParameters>) -> v1::RuleProfile {
-    let rule = |rule| match rule {
-        DrawRule::Claim => v1::DrawRule::Claim.into(),
-        DrawRule::ClaimByEither => v1::DrawRule::ClaimByEither.into(),
-        DrawRule::Automatic => v1::DrawRule::Automatic.into(),
-        DrawRule::Off => v1::DrawRule::Off.into(),
-    };
-    let parameters = &profile.parameters;
-    v1::RuleProfile {
-        name: profile.name.to_owned(),
-        edition: profile.edition.to_owned(),
-        variant: match profile.variant {
-            Variant::Standard => v1::Variant::Standard,
-            Variant::Chess960 => v1::Variant::Chess960,
-        }
-        .into(),
-        overrides,
-        parameters: Some(v1::RuleParameters {
-            min_moves_for_agreement: Some(parameters.min_moves_for_agreement),
-            threefold: rule(parameters.threefold),
-            fifty: rule(parameters.fifty),
-            fivefold: Some(parameters.fivefold),
-            seventy_five: Some(parameters.seventy_five),
-            resign_no_mate_draw: Some(parameters.resign_no_mate_draw),
-        }),
-    }
 }
