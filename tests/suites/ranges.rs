@@ -154,6 +154,7 @@ fn wrong() -> Vec<(&'static str, &'static str, Vec<u8>)> {
                 let claim = v1::ClaimDraw {
                     claim: 9,
                     intended_move: String::new(),
+                    ..v1::ClaimDraw::default()
                 };
                 action.kind = Some(v1::action::Kind::ClaimDraw(claim));
             }),

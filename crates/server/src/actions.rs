@@ -90,7 +90,8 @@ impl Reader<'_> {
             Kind::MakeMove(it) => self.make_move(it),
             Kind::OfferDraw(it) => {
                 let field = "action.offer_draw.condition";
-                self.fields.length(field, &it.condition, limits::REASON_BYTES_MAX);
+                self.fields
+                    .length(field, &it.condition, limits::REASON_BYTES_MAX);
                 Intent::OfferDraw {
                     conditional: !it.condition.is_empty(),
                 }
@@ -115,7 +116,8 @@ impl Reader<'_> {
             Kind::DisplacePieces(it) => {
                 let field = "action.displace_pieces.squares";
                 let count = it.squares.len();
-                self.fields.count(field, "squares", count, limits::DISPLACED_SQUARES_MAX);
+                self.fields
+                    .count(field, "squares", count, limits::DISPLACED_SQUARES_MAX);
                 for name in it.squares.iter().take(limits::DISPLACED_SQUARES_MAX) {
                     self.square(field, name);
                 }
@@ -138,7 +140,8 @@ impl Reader<'_> {
             Kind::ReportDefaultTime(_) => Intent::DefaultTime,
             Kind::PauseGame(it) => {
                 let field = "action.pause_game.reason";
-                self.fields.length(field, &it.reason, limits::REASON_BYTES_MAX);
+                self.fields
+                    .length(field, &it.reason, limits::REASON_BYTES_MAX);
                 Intent::Pause
             }
             Kind::ResumeGame(it) => self.resume(it),
@@ -213,10 +216,13 @@ impl Reader<'_> {
                 .refuse(field, "is required: name the squares, such as e2");
         }
         let count = message.squares.len();
-        self.fields.count(field, "squares", count, limits::TOUCHED_SQUARES_MAX);
+        self.fields
+            .count(field, "squares", count, limits::TOUCHED_SQUARES_MAX);
         let squares = message.squares.iter().take(limits::TOUCHED_SQUARES_MAX);
         let squares = squares.map(|name| self.square(field, name)).collect();
-        let intent = self.fields.choice("action.touch_pieces.intent", message.intent);
+        let intent = self
+            .fields
+            .choice("action.touch_pieces.intent", message.intent);
         Intent::Touch {
             squares,
             order_unknown: message.order_unknown,
@@ -231,7 +237,8 @@ impl Reader<'_> {
     fn resume(&mut self, message: &v1::ResumeGame) -> Intent {
         let field = "action.resume_game.absent";
         let count = message.absent.len();
-        self.fields.count(field, "sides", count, limits::ABSENT_SIDES_MAX);
+        self.fields
+            .count(field, "sides", count, limits::ABSENT_SIDES_MAX);
         let absent = message.absent.iter().take(limits::ABSENT_SIDES_MAX);
         Intent::Resume {
             absent: absent.map(|&side| self.color(field, side)).collect(),
@@ -242,8 +249,10 @@ impl Reader<'_> {
         let field = "action.sign_result.result";
         let result = view::read_result(self.fields.choice(field, message.result));
         if result.is_none() {
-            self.fields
-                .refuse(field, "is required: the result that both players have signed");
+            self.fields.refuse(
+                field,
+                "is required: the result that both players have signed",
+            );
         }
         Intent::SignResult {
             result: result.unwrap_or(GameResult::Draw),
@@ -280,8 +289,7 @@ impl Reader<'_> {
                 Decision::PenaltyTime {
                     side: self.color(&format!("{field}.side"), it.side),
                     deduct_ms: self.day_ms(&format!("{field}.deduct"), it.deduct),
-                    add_opponent_ms: self
-                        .day_ms(&format!("{field}.add_opponent"), it.add_opponent),
+                    add_opponent_ms: self.day_ms(&format!("{field}.add_opponent"), it.add_opponent),
                 }
             }
             Kind::ExtraTime(it) => {
@@ -298,7 +306,10 @@ impl Reader<'_> {
             Kind::DeclareLost(it) => Decision::DeclareLost {
                 side: self.color(&format!("{field}.declare_lost.side"), it.side),
                 opponent_score: self
-                    .score(&format!("{field}.declare_lost.opponent_score"), it.opponent_score)
+                    .score(
+                        &format!("{field}.declare_lost.opponent_score"),
+                        it.opponent_score,
+                    )
                     .unwrap_or(Score::One),
                 device_found: it.device_found,
             },
@@ -364,7 +375,12 @@ impl Reader<'_> {
                 limits::HISTORY_MOVES_MAX as u32,
             ),
         ] {
-            limited(&format!("{field}.{name}"), count.unwrap_or(0), max, self.fields);
+            limited(
+                &format!("{field}.{name}"),
+                count.unwrap_or(0),
+                max,
+                self.fields,
+            );
         }
         Decision::SetCounters {
             white_illegal_moves: message.white_illegal_moves,

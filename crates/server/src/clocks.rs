@@ -53,7 +53,7 @@ fn whole_ms(value: Duration) -> Option<u64> {
 }
 
 /// Reads a duration that this program has written.
-fn stored_ms(value: Option<Duration>) -> Result<Option<u64>, ApiError> {
+pub(crate) fn stored_ms(value: Option<Duration>) -> Result<Option<u64>, ApiError> {
     value
         .map(|value| whole_ms(value).ok_or_else(|| damaged("a duration")))
         .transpose()
@@ -82,7 +82,11 @@ pub(crate) fn read_timing(
     };
     let both = (&settings.time_control, "time_control");
     let mut side = |own: &Option<v1::TimeControl>, name: &str| {
-        let (control, name) = if own.is_some() { (own, name) } else { (both.0, both.1) };
+        let (control, name) = if own.is_some() {
+            (own, name)
+        } else {
+            (both.0, both.1)
+        };
         let field = format!("{field}.clock_settings.{name}");
         let control = control.as_ref()?;
         read_control(&field, control, profile, fields)
@@ -101,7 +105,8 @@ fn read_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) -> Cl
     let Some(setup) = setup else {
         return ClockSetup::default();
     };
-    let mut left = |name: &str, value| read_ms(&format!("{field}.{name}"), value, CLOCK_MS_MAX, fields);
+    let mut left =
+        |name: &str, value| read_ms(&format!("{field}.{name}"), value, CLOCK_MS_MAX, fields);
     let left_ms = [
         left("white_time_left", setup.white_time_left),
         left("black_time_left", setup.black_time_left),
@@ -110,7 +115,12 @@ fn read_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) -> Cl
         ("white_moves", setup.white_moves),
         ("black_moves", setup.black_moves),
     ] {
-        limited(&format!("{field}.{name}"), moves, limits::SETUP_MOVES_MAX, fields);
+        limited(
+            &format!("{field}.{name}"),
+            moves,
+            limits::SETUP_MOVES_MAX,
+            fields,
+        );
     }
     ClockSetup {
         left_ms,
@@ -155,7 +165,12 @@ fn read_control(
         return None;
     }
     let name = format!("{field}.periods");
-    fields.count(&name, "periods", message.periods.len(), referee_laws::PERIODS_MAX);
+    fields.count(
+        &name,
+        "periods",
+        message.periods.len(),
+        referee_laws::PERIODS_MAX,
+    );
     let periods = message
         .periods
         .iter()
@@ -300,7 +315,10 @@ fn stored_side(message: &v1::SideClock, before: &SideClock) -> Result<SideClock,
     let left_ms = stored_ms(message.time_left)?;
     let bonus_ms = stored_ms(message.bonus)?.unwrap_or_default();
     let bonus = read_bonus(message.bonus_mode(), bonus_ms);
-    let known = before.control.as_ref().map(|control| control.period(period).bonus);
+    let known = before
+        .control
+        .as_ref()
+        .map(|control| control.period(period).bonus);
     let control = match &before.control {
         _ if known.unwrap_or(Bonus::None) == bonus => before.control.clone(),
         Some(control) => Some(control.with_bonus(bonus).map_err(|_| damaged("a bonus"))?),

@@ -1,8 +1,8 @@
-//! From the contract to the rules: reading positions and actions of requests.
+//! From the contract to the rules: reading positions of requests.
 
 use referee_api::v1;
 use referee_chess::{CastlingMode, FenIssue, MoveError, Position, PositionIssue, chess960};
-use referee_laws::{Action, DrawClaim, Game, GameError, Intent, Profile, Seat, Start, Variant};
+use referee_laws::{Game, GameError, Profile, Start, Variant};
 
 use crate::fields::Fields;
 use crate::limits;

@@ -5,14 +5,17 @@ use prost::Message;
 use referee_api::v1;
 use referee_chess::{Color, Piece, Square};
 use referee_laws::{
-    Citation, ClockReading, Effects, Evidence, Game, NoMate, NoMateKind, Outcome, Profile, Start,
-    Termination,
+    Citation, ClockReading, Effects, Evidence, Game, NoMate, NoMateKind, Outcome, Profile, Sides,
+    Start, Termination, Timing,
 };
 
+use crate::clocks::{read_timing, stored_line, stored_ms, stored_time};
 use crate::fields::Fields;
 use crate::profile_fields::read_profile;
 use crate::read::read_start;
+use crate::standing::{stored_role, stored_standing};
 use crate::status::ApiError;
+use crate::view::{no_mate_kind, read_result, termination};
 
 /// Reads the genesis of a game, and begins the game as it was recorded.
 pub(crate) fn read_genesis(bytes: &[u8]) -> Result<(v1::Game, Game), ApiError> {
@@ -26,19 +29,37 @@ pub(crate) fn read_genesis(bytes: &[u8]) -> Result<(v1::Game, Game), ApiError> {
     };
     let position = message.initial_position.as_ref();
     let profile: Profile = read_profile("rule_profile", Some(&resolved), position, &mut fields);
+    let settings = message.clock_settings.as_ref();
+    let setup = message.setup.as_ref();
+    let timing = read_timing("game", settings, setup, &profile, &mut fields);
     fields
         .finish()
-        .map_err(|_| damaged("the rule profile of the genesis"))?;
+        .map_err(|_| damaged("the rule profile or the clocks of the genesis"))?;
     let start = read_start(
         "initial_position",
         position,
         profile.variant.castling_mode(),
     )
     .map_err(|_| damaged("the position of the genesis"))?;
+    let start = taken_over(start, timing, setup);
     let outcome = read_outcome(message.outcome.as_ref())?;
     let game = Game::restore(profile, &start, outcome)
         .map_err(|error| damaged(&format!("the moves of the genesis: {error}")))?;
     Ok((message, game))
+}
+
+/// Adds to a start what had happened before, where the game is taken over from elsewhere.
+pub(crate) fn taken_over(start: Start, timing: Timing, setup: Option<&v1::Setup>) -> Start {
+    let setup = setup.cloned().unwrap_or_default();
+    Start {
+        timing,
+        illegal_moves: Sides {
+            white: setup.white_illegal_moves,
+            black: setup.black_illegal_moves,
+        },
+        plies_without_capture: setup.plies_without_capture,
+        ..start
+    }
 }
 
 /// Reads a stored event.

@@ -7,7 +7,9 @@ use referee_laws::{
     Bound, Breach, DrawClaim, Game, PendingClaim, Phase, Sides, Standing, Time, Touched,
 };
 
-use crate::clocks::{duration, stored_clocks, stored_color, stored_time, write_clocks, write_color};
+use crate::clocks::{
+    duration, stored_clocks, stored_color, stored_time, write_clocks, write_color,
+};
 use crate::record::damaged;
 use crate::status::ApiError;
 
@@ -18,9 +20,7 @@ pub(crate) fn write_standing(game: &Game) -> v1::Standing {
     let (phase, sealed_by, sealed_move) = match &standing.phase {
         Phase::Playing => (v1::standing::Phase::Unspecified, None, String::new()),
         Phase::Paused => (v1::standing::Phase::Paused, None, String::new()),
-        Phase::Adjourned { by, text } => {
-            (v1::standing::Phase::Adjourned, Some(*by), text.clone())
-        }
+        Phase::Adjourned { by, text } => (v1::standing::Phase::Adjourned, Some(*by), text.clone()),
     };
     let breach = standing.breach.as_ref();
     v1::Standing {
@@ -68,7 +68,9 @@ pub(crate) fn write_standing(game: &Game) -> v1::Standing {
         white_gone_since: time(standing.gone_since.white),
         black_gone_since: time(standing.gone_since.black),
         breach_ply: breach.map(|breach| breach.ply),
-        breach_squares: breach.map(|breach| names(&breach.touched)).unwrap_or_default(),
+        breach_squares: breach
+            .map(|breach| names(&breach.touched))
+            .unwrap_or_default(),
         breach_order_unknown: breach.is_some_and(|breach| breach.touched.order_unknown),
         displaced_by: write_color(standing.displaced_by).into(),
         illegal_plies: game.history().illegal_plies().collect(),
@@ -138,7 +140,10 @@ pub(crate) fn stored_standing(
         .standing
         .as_ref()
         .ok_or_else(|| damaged("what stands after an event"))?;
-    let clocks = message.clocks.as_ref().ok_or_else(|| damaged("the clocks"))?;
+    let clocks = message
+        .clocks
+        .as_ref()
+        .ok_or_else(|| damaged("the clocks"))?;
     let phase = match message.phase() {
         v1::standing::Phase::Unspecified => Phase::Playing,
         v1::standing::Phase::Paused => Phase::Paused,

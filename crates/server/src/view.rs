@@ -3,13 +3,15 @@
 use std::time::SystemTime;
 
 use referee_api::v1;
-use referee_chess::{Bitboard, Color, Move, MoveError, MoveKind, Piece, Position, Role, Square};
+use referee_chess::{Bitboard, Color, Move, MoveError, MoveKind, Piece, Position, Square};
 use referee_laws::{
-    Adjudication, Bound, CanMate, Citation, DrawClaim, Evidence, GameResult, NoMateKind, Outcome,
-    Reason, Ruling, Termination, Verdict,
+    Adjudication, Bound, CanMate, Citation, Evidence, GameResult, NoMate, NoMateKind, Outcome,
+    Points, Reason, Ruling, Termination, Verdict,
 };
 
+use crate::clocks::duration;
 use crate::read::reason_of;
+use crate::standing::{write_claim, write_role};
 
 pub(crate) fn color(color: Color) -> v1::Color {
     match color {
@@ -133,7 +135,7 @@ fn sentence(text: &str) -> String {
     }
 }
 
-fn citation(citation: &Citation) -> v1::Citation {
+pub(crate) fn citation(citation: &Citation) -> v1::Citation {
     v1::Citation {
         edition: citation.edition.to_string(),
         article: citation.article.to_string(),
