@@ -20,7 +20,6 @@ use referee_chess::Color;
 use referee_mate::Budget;
 
 use crate::action::{Action, Intent, Seat};
-use crate::articles::cite;
 use crate::clock::{Keeper, Time};
 use crate::game::{Effects, Entry, Game};
 use crate::history::History;
@@ -401,11 +400,4 @@ impl From<Draft> for Effects {
     fn from(draft: Draft) -> Effects {
         draft.into_effects().1
     }
-}
-
-/// The article of an improper action, to be remarked.
-fn remark_conduct(draft: &mut Draft, text: String) {
-    draft.ruling.improper = true;
-    draft.ruling.citations = vec![cite("11.5")];
-    draft.ruling.text = text;
 }
