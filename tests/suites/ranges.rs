@@ -152,7 +152,7 @@ fn wrong() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             "action.claim_draw.claim",
             action(|action| {
                 let claim = v1::ClaimDraw {
-                    claim: 9,
+                    claim: 99,
                     intended_move: String::new(),
                     ..v1::ClaimDraw::default()
                 };
