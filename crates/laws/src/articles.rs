@@ -276,6 +276,10 @@ const ARTICLES: &[(&str, &str)] = &[
          time the offer is valid all the same, and it stands until it is answered.",
     ),
     (
+        "9.1.2.3",
+        "A claim of a draw by repetition or by fifty moves is an offer of a draw as well.",
+    ),
+    (
         "9.2",
         "A player who has the move can claim a draw when the same position occurs for at least \
          the third time.",
