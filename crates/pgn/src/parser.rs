@@ -227,6 +227,9 @@ fn run<V: Visitor>(state: &mut State, data: &[u8], is_last: bool, visitor: &mut 
         is_last,
         visitor,
     };
+    if lexer.state.base == 0 && lexer.state.mode == Mode::Text && !lexer.accept_encoding() {
+        return 0;
+    }
     loop {
         let goes_on = match lexer.state.mode {
             Mode::Text => lexer.text(),
@@ -261,6 +264,22 @@ struct Lexer<'a, V> {
 }
 
 impl<'a, V: Visitor> Lexer<'a, V> {
+    /// Refuses a text whose first bytes are those of UTF-16 or UTF-32. Returns `false` where they
+    /// are not there yet.
+    fn accept_encoding(&mut self) -> bool {
+        let is_foreign = match *self.data {
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, ..] | [_, 0, ..] => true,
+            [_, _, ..] => false,
+            _ => return self.is_last,
+        };
+        if is_foreign {
+            let place = self.place(0);
+            self.fault(place, FaultKind::UnsupportedEncoding);
+            self.state.mode = Mode::Dead;
+        }
+        true
+    }
+
     /// Reads tokens until the mode changes or the bytes are at their end.
     fn text(&mut self) -> bool {
         while let Some(&byte) = self.data.get(self.at) {
@@ -271,6 +290,9 @@ impl<'a, V: Visitor> Lexer<'a, V> {
                 }
                 Class::LineEnd => {
                     self.line_end();
+                    if self.state.section == Section::Ending {
+                        self.end_game(self.at);
+                    }
                     true
                 }
                 Class::Word => self.word(),
@@ -349,9 +371,6 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         self.state.line_start = self.state.base + self.at as u64;
         if is_second {
             return;
-        }
-        if self.state.section == Section::Ending {
-            self.end_game(self.at);
         }
         self.state.line += 1;
     }

@@ -25,7 +25,9 @@ impl Count {
     fn read(text: &str) -> Count {
         let number = |suffix: &str| {
             let mut words = text.split(' ').filter_map(|word| word.strip_suffix(suffix));
-            words.next().map_or(0, |word| word.parse().expect("a count is a number"))
+            words
+                .next()
+                .map_or(0, |word| word.parse().expect("a count is a number"))
         };
         Count {
             games: number("g"),
@@ -52,16 +54,20 @@ impl std::fmt::Display for Count {
 fn best(readers: &serde_json::Map<String, Value>) -> Count {
     let counts = readers.iter().map(|(name, count)| {
         let count = Count::read(count.as_str().expect("a count is a text"));
-        let errors = if name == "pgn-extract" { 0 } else { count.errors };
+        let errors = if name == "pgn-extract" {
+            0
+        } else {
+            count.errors
+        };
         Count { errors, ..count }
     });
     let counts: Vec<Count> = counts.collect();
     let plies = counts.iter().map(|count| count.plies).max();
     let able = counts.iter().filter(|count| Some(count.plies) == plies);
     let agreeing = |games: u64| able.clone().filter(|count| count.games == games).count();
-    let best = able.clone().max_by_key(|count| {
-        (agreeing(count.games), count.games, u64::MAX - count.errors)
-    });
+    let best = able
+        .clone()
+        .max_by_key(|count| (agreeing(count.games), count.games, u64::MAX - count.errors));
     *best.expect("every file was read by somebody")
 }
 
@@ -89,8 +95,14 @@ fn real_files_are_read_as_well_as_by_the_best() {
         );
         let ours = Count {
             games: readings.len() as u64,
-            plies: readings.iter().map(|reading| reading.game.moves.len() as u64).sum(),
-            errors: readings.iter().filter(|reading| reading.first_error().is_some()).count() as u64,
+            plies: readings
+                .iter()
+                .map(|reading| reading.game.moves.len() as u64)
+                .sum(),
+            errors: readings
+                .iter()
+                .filter(|reading| reading.first_error().is_some())
+                .count() as u64,
         };
         let best = best(file["read_as"].as_object().expect("counts by reader"));
         let explained = differences.remove(name);
@@ -99,15 +111,33 @@ fn real_files_are_read_as_well_as_by_the_best() {
         });
         let is_needless = explained.is_some() && ours == best;
         if ours != expected || is_needless {
-            let faults = readings.iter().flat_map(|reading| &reading.faults).chain(&stray);
+            let faults = readings
+                .iter()
+                .flat_map(|reading| &reading.faults)
+                .chain(&stray);
             let faults: Vec<String> = faults
                 .filter(|fault| fault.severity() == Severity::Error)
                 .map(ToString::to_string)
                 .collect();
-            wrong.push(format!("{name}: {ours}, expected {expected}, best {best}\n  {faults:#?}"));
+            wrong.push(format!(
+                "{name}: {ours}, expected {expected}, best {best}\n  {faults:#?}"
+            ));
         }
     }
-    assert!(manifest.len() >= 37, "the manifest has {} files", manifest.len());
-    assert!(wrong.is_empty(), "{} files differ:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(differences.is_empty(), "no such files: {:?}", differences.keys());
+    assert!(
+        manifest.len() >= 37,
+        "the manifest has {} files",
+        manifest.len()
+    );
+    assert!(
+        wrong.is_empty(),
+        "{} files differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        differences.is_empty(),
+        "no such files: {:?}",
+        differences.keys()
+    );
 }

@@ -13,9 +13,6 @@ const ELLIPSIS: &[u8] = "…".as_bytes();
 const NO_BREAK_SPACE: &[u8] = "\u{a0}".as_bytes();
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The bytes that UTF-16 and UTF-32 begin with.
-const UTF_16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
-
 impl<'a, V: Visitor> Lexer<'a, V> {
     /// Reads a word that begins with a letter or a sign.
     #[inline]
@@ -71,10 +68,6 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     fn typographic_word(&mut self, length: usize) -> bool {
         let word = &self.data[self.at..self.at + length];
         let place = self.place(self.at);
-        if place.offset == 0 && UTF_16_MARKS.iter().any(|mark| word.starts_with(mark)) {
-            self.refuse_encoding(place);
-            return true;
-        }
         if word.starts_with(BYTE_ORDER_MARK) {
             self.at += BYTE_ORDER_MARK.len();
             if self.at as u64 + self.state.base == self.state.line_start + 3 {
@@ -105,12 +98,6 @@ impl<'a, V: Visitor> Lexer<'a, V> {
             None => self.move_word(word, place),
         }
         true
-    }
-
-    /// Refuses the whole text.
-    pub(super) fn refuse_encoding(&mut self, place: Place) {
-        self.fault(place, FaultKind::UnsupportedEncoding);
-        self.state.mode = Mode::Dead;
     }
 
     /// Reads a word that begins with a digit: the number of a move, a result, castling with
