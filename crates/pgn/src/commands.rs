@@ -4,7 +4,8 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::limits::CLOCK_HOURS_MAX;
-use crate::text::append_folded;
+use crate::scan::find;
+use crate::text::{append_folded, decode};
 
 /// What an engine thinks of a position, from White's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,32 +75,44 @@ impl fmt::Display for ClockTime {
 
 /// Reads `H:MM:SS`, also without leading zeros, without hours, and with a fraction of a second.
 pub(crate) fn read_clock(text: &str) -> Option<Duration> {
-    let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, ""));
-    let nanos = match fraction {
-        "" => 0,
-        _ if fraction.bytes().all(|byte| byte.is_ascii_digit()) => {
-            // What is finer than nanoseconds is dropped.
-            let digits = &fraction[..fraction.len().min(9)];
-            digits.parse::<u32>().ok()? * 10u32.pow(9 - digits.len() as u32)
+    let bytes = text.as_bytes();
+    let whole = bytes.iter().position(|byte| matches!(byte, b'.' | b','));
+    let (whole, fraction) = bytes.split_at(whole.unwrap_or(bytes.len()));
+    let mut seconds = 0u64;
+    let mut field = 0u64;
+    let mut digits = 0;
+    let mut fields = 1;
+    for &byte in whole {
+        match byte {
+            b'0'..=b'9' if digits < 9 => {
+                field = 10 * field + u64::from(byte - b'0');
+                digits += 1;
+            }
+            // Minutes stand behind hours, and without them can be any number.
+            b':' if digits > 0 && fields < 3 && (fields == 1 || field < 60) => {
+                seconds = 60 * (seconds + field);
+                field = 0;
+                digits = 0;
+                fields += 1;
+            }
+            _ => return None,
         }
-        _ => return None,
-    };
-    let mut fields = [0u64; 3];
-    let mut count = 0;
-    for field in whole.rsplit(':') {
-        let is_number = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
-        if count == 3 || !is_number || field.len() > 9 {
-            return None;
-        }
-        fields[count] = field.parse().ok()?;
-        count += 1;
     }
-    let [seconds, minutes, hours] = fields;
-    let is_clock = count >= 2 && seconds < 60 && (minutes < 60 || count == 2);
-    if !is_clock || hours > CLOCK_HOURS_MAX {
+    if fields == 1 || digits == 0 || field >= 60 {
         return None;
     }
-    Some(Duration::new(hours * 3600 + minutes * 60 + seconds, nanos))
+    seconds += field;
+    let mut nanos = 0;
+    let mut unit = 100_000_000;
+    for &byte in fraction.iter().skip(1) {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        // What is finer than nanoseconds is dropped.
+        nanos += u32::from(byte - b'0') * unit;
+        unit /= 10;
+    }
+    (seconds < (CLOCK_HOURS_MAX + 1) * 3600).then(|| Duration::new(seconds, nanos))
 }
 
 /// Reads `0.25`, `-1.5`, `#3`, `#-3`, each with or without a depth behind a comma.
@@ -143,39 +156,60 @@ pub(crate) struct Commands {
 /// Takes the commands out of a comment, and appends what is left of it to a text: words, and
 /// commands that are not known. `report` is told of each command with a value that makes no
 /// sense.
+///
+/// Archives have such a comment after every move, most often with nothing but one command in it,
+/// so this works on bytes and makes text of what is left only.
 pub(crate) fn take_commands(
-    comment: &str,
+    comment: &[u8],
     text: &mut String,
-    mut report: impl FnMut(&str),
+    mut report: impl FnMut(&[u8]),
 ) -> Commands {
     let mut commands = Commands::default();
     let mut rest = comment;
-    while let Some(start) = rest.find("[%") {
-        let Some(length) = rest[start..].find(']') else {
+    let mut from = 0;
+    while let Some(start) = find(&rest[from..], [b'[']).map(|offset| from + offset) {
+        if rest.get(start + 1) != Some(&b'%') {
+            from = start + 1;
+            continue;
+        }
+        let Some(length) = find(&rest[start..], [b']']) else {
             break;
         };
-        let command = &rest[start..=start + length];
-        let body = &command[2..command.len() - 1];
-        let split = body.split_once(|c: char| c.is_ascii_whitespace());
-        let (name, value) = split.map_or((body, ""), |(name, value)| (name, value.trim()));
-        let is_read = match name {
-            "clk" => set(&mut commands.clock, read_clock(value)),
-            "emt" => set(&mut commands.elapsed, read_clock(value)),
-            "eval" => set(&mut commands.eval, read_eval(value)),
-            _ => {
-                append_folded(text, &rest[..=start + length]);
-                rest = &rest[start + length + 1..];
-                continue;
-            }
-        };
-        if !is_read {
-            report(command);
+        let end = start + length + 1;
+        let is_read = commands.read(&rest[start + 2..end - 1]);
+        if is_read == Some(false) {
+            report(&rest[start..end]);
         }
-        append_folded(text, &rest[..start]);
-        rest = &rest[start + length + 1..];
+        // A command that is not known stays in the text.
+        let left = if is_read.is_none() { end } else { start };
+        append(text, &rest[..left]);
+        rest = &rest[end..];
+        from = 0;
     }
-    append_folded(text, rest);
+    append(text, rest);
     commands
+}
+
+impl Commands {
+    /// Reads a command, and returns whether it made sense; `None` where it is not known.
+    fn read(&mut self, body: &[u8]) -> Option<bool> {
+        let blank = body.iter().position(u8::is_ascii_whitespace);
+        let (name, value) = body.split_at(blank.unwrap_or(body.len()));
+        // What is not ASCII is no value.
+        let value = str::from_utf8(value.trim_ascii()).unwrap_or_default();
+        Some(match name {
+            b"clk" => set(&mut self.clock, read_clock(value)),
+            b"emt" => set(&mut self.elapsed, read_clock(value)),
+            b"eval" => set(&mut self.eval, read_eval(value)),
+            _ => return None,
+        })
+    }
+}
+
+fn append(text: &mut String, bytes: &[u8]) {
+    if bytes.iter().any(|byte| !byte.is_ascii_whitespace()) {
+        append_folded(text, &decode(bytes));
+    }
 }
 
 /// Sets a value that was read; the last one counts.
@@ -248,8 +282,8 @@ mod tests {
     fn commands_are_taken_out_of_comments() {
         let mut text = String::from("before");
         let mut bad = Vec::new();
-        let comment = " a [%clk 0:01:00]\n[%cal Ge2e4] b [%eval 0.1][%emt x] c [%clk";
-        let commands = take_commands(comment, &mut text, |command| bad.push(command.to_owned()));
+        let comment = b" a [%clk 0:01:00]\n[%cal Ge2e4] b [%eval 0.1][%emt x] c [%clk";
+        let commands = take_commands(comment, &mut text, |command| bad.push(command.to_vec()));
         assert_eq!(text, "before a [%cal Ge2e4] b c [%clk");
         assert_eq!(commands.clock, Some(Duration::from_secs(60)));
         assert_eq!(commands.elapsed, None);
@@ -260,6 +294,6 @@ mod tests {
                 depth: None
             })
         );
-        assert_eq!(bad, ["[%emt x]"]);
+        assert_eq!(bad, [b"[%emt x]"]);
     }
 }

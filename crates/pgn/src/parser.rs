@@ -80,6 +80,8 @@ struct State {
     /// The names of the tags of this game, one after the other.
     names: Vec<u8>,
     name_ends: Vec<usize>,
+    /// A bit for each of them, by its letters.
+    name_marks: u64,
     is_tag_dropped: bool,
     /// Whether the tag `Result` is `0-0`, which as a move would be castling.
     both_lose: bool,
@@ -152,6 +154,7 @@ impl Parser {
                 plies: 0,
                 names: Vec::new(),
                 name_ends: Vec::new(),
+                name_marks: 0,
                 is_tag_dropped: false,
                 both_lose: false,
                 comment: OpenComment {
@@ -424,6 +427,7 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     fn begin_game(&mut self, place: Place) {
         self.state.names.clear();
         self.state.name_ends.clear();
+        self.state.name_marks = 0;
         self.state.is_tag_dropped = false;
         self.state.both_lose = false;
         self.state.plies = 0;

@@ -213,15 +213,14 @@ impl Replay {
             return;
         }
         let mut bad = Vec::new();
-        let text = comment.text();
         let game = &mut self.reading.game;
         let target = match game.moves.last_mut() {
             Some(played) => &mut played.comment,
             None => &mut game.comment,
         };
-        let commands = take_commands(&text, target, |command| {
+        let commands = take_commands(comment.raw, target, |command| {
             if bad.len() < FAULTS_MAX {
-                bad.push(quote(command.as_bytes()));
+                bad.push(quote(command));
             }
         });
         match game.moves.last_mut() {

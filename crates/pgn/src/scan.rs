@@ -98,6 +98,24 @@ pub(crate) fn word_length(bytes: &[u8]) -> usize {
         .unwrap_or(bytes.len())
 }
 
+/// What ends the name of a tag, for each byte.
+static ENDS_NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let ends = b" \t\n\r\x0c\"[]{}();%";
+    let mut index = 0;
+    while index < ends.len() {
+        table[ends[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
+/// Returns the length of the name of a tag at the beginning, or `None` where it does not end.
+#[inline]
+pub(crate) fn name_length(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|&byte| ENDS_NAME[usize::from(byte)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use super::{Lexer, Mode, Section};
 use crate::limits::{TAG_LENGTH_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX, TAGS_MAX};
-use crate::scan::{LINE_ENDS, find};
+use crate::scan::{LINE_ENDS, find, name_length};
 use crate::tags::ROSTER;
 use crate::text::quote;
 use crate::visitor::Tag;
@@ -112,6 +112,9 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     }
 
     fn has_name(&self, name: &[u8]) -> bool {
+        if self.state.name_marks & name_mark(name) == 0 {
+            return false;
+        }
         let mut start = 0;
         self.state.name_ends.iter().any(|&end| {
             let is_same = &self.state.names[start..end] == name;
@@ -138,6 +141,7 @@ impl<'a, V: Visitor> Lexer<'a, V> {
             }
             return;
         }
+        self.state.name_marks |= name_mark(name);
         self.state.names.extend_from_slice(name);
         self.state.name_ends.push(self.state.names.len());
         if value.len() > TAG_VALUE_LENGTH_MAX {
@@ -155,6 +159,12 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     }
 }
 
+/// A bit that tells most names apart, so that they need not be compared.
+fn name_mark(name: &[u8]) -> u64 {
+    let sum = |sum: u64, &byte: &u8| sum.wrapping_mul(31).wrapping_add(u64::from(byte));
+    1 << (name.iter().fold(0, sum) & 63)
+}
+
 /// Reads a tag pair at a bracket. Among moves, only what has the form of one up to the quote of
 /// its value is one.
 fn read_pair(rest: &[u8], is_last: bool, in_moves: bool) -> Found<'_> {
@@ -167,8 +177,7 @@ fn read_pair(rest: &[u8], is_last: bool, in_moves: bool) -> Found<'_> {
     let Some(name_start) = skip_blanks(1) else {
         return open;
     };
-    let is_end = |byte: &u8| is_blank(byte) || b"\"[]{}();%".contains(byte);
-    let Some(name_length) = rest[name_start..].iter().position(is_end) else {
+    let Some(name_length) = name_length(&rest[name_start..]) else {
         return open;
     };
     let name = &rest[name_start..name_start + name_length];
@@ -195,6 +204,7 @@ fn read_value<'a>(rest: &'a [u8], name: &'a [u8], start: usize, is_last: bool) -
     };
     let mut end = start;
     loop {
+        end += find(&rest[end..], [b'"', b'\\', b'\n', b'\r']).unwrap_or(rest.len() - end);
         match rest.get(end) {
             Some(b'"') => break,
             Some(b'\\') if matches!(rest.get(end + 1), Some(b'"' | b'\\')) => end += 2,
