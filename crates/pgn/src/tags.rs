@@ -154,8 +154,10 @@ impl Tags {
 }
 
 impl PartialEq for Tags {
+    /// The order of tags carries no meaning (PGN standard 8.1).
     fn eq(&self, other: &Tags) -> bool {
-        self.iter().eq(other.iter())
+        let has_same = |(name, value)| other.get(name) == Some(value);
+        self.len() == other.len() && self.iter().all(has_same)
     }
 }
 
