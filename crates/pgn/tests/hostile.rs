@@ -8,8 +8,9 @@ use std::time::Instant;
 use referee_pgn::{GameReader, Item};
 use support::read_in_pieces;
 
-/// Bytes of one text of these tests.
-const LENGTH: usize = 200 << 20;
+/// Bytes of the longest texts of these tests, and of the others.
+const LONGEST: usize = 200 << 20;
+const LONG: usize = 8 << 20;
 
 /// Bytes of memory that reading such a text may take beyond what was taken before.
 const MEMORY_MAX: u64 = 24 << 20;
@@ -33,7 +34,7 @@ struct Summary {
 }
 
 /// Reads a head, a piece as often as it takes to fill the length, and a tail.
-fn read_long(head: &str, piece: &str, tail: &str) -> Summary {
+fn read_long(length: usize, head: &str, piece: &str, tail: &str) -> Summary {
     let mut summary = Summary::default();
     let mut take = |item: Item<'_>| match item {
         Item::Game(reading) => {
@@ -49,7 +50,7 @@ fn read_long(head: &str, piece: &str, tail: &str) -> Summary {
     let mut reader = GameReader::new();
     let block = piece.repeat((64 << 10) / piece.len());
     reader.push(head.as_bytes(), &mut take);
-    for _ in 0..LENGTH / block.len() {
+    for _ in 0..length / block.len() {
         reader.push(block.as_bytes(), &mut take);
     }
     reader.push(tail.as_bytes(), &mut take);
@@ -60,7 +61,11 @@ fn read_long(head: &str, piece: &str, tail: &str) -> Summary {
 fn check(name: &str, head: &str, piece: &str, tail: &str, expected: impl Fn(&Summary) -> bool) {
     let before = peak_memory();
     let began = Instant::now();
-    let summary = read_long(head, piece, tail);
+    let length = match piece {
+        "word " | "(1. d4 " => LONGEST,
+        _ => LONG,
+    };
+    let summary = read_long(length, head, piece, tail);
     let seconds = began.elapsed().as_secs_f64();
     let grown = peak_memory()
         .zip(before)
@@ -169,6 +174,22 @@ fn long_texts_are_read_in_bounded_memory() {
     check("brackets", "1. e4 ", "[", "\ne5 *", |summary| {
         summary.plies == [2]
     });
+    check("names", "1. e4 *\n", "[A ", "\n", |summary| {
+        summary.plies == [1]
+    });
+    check("open values", "1. e4 *\n", "[A \"x", "\n", |summary| {
+        summary.plies[0] == 1
+    });
+    check("tags and words", "", "[A \"x\" x ", "\n", |summary| {
+        summary.faults.contains(&"tag-too-long")
+    });
+    check(
+        "tags on one line",
+        "",
+        "[A \"x\"]",
+        "\n*",
+        one(0, "duplicate-tag"),
+    );
     check(
         "tags",
         "",

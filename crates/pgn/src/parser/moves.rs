@@ -320,16 +320,21 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         }
     }
 
+    /// The bytes at hand, as far as a token can be long.
+    fn near(&self) -> &'a [u8] {
+        let end = self.data.len().min(self.at + TOKEN_LENGTH_MAX);
+        &self.data[self.at..end]
+    }
+
     /// Exclamation and question marks.
     pub(super) fn marks(&mut self) -> bool {
-        let rest = &self.data[self.at..];
+        let rest = self.near();
         let length = rest.iter().position(|byte| !matches!(byte, b'!' | b'?'));
         let length = match length {
             Some(length) => length,
-            None if !self.is_last && rest.len() <= TOKEN_LENGTH_MAX => return false,
+            None if !self.is_last && rest.len() < TOKEN_LENGTH_MAX => return false,
             None => rest.len(),
         };
-        let length = length.min(TOKEN_LENGTH_MAX);
         let place = self.place(self.at);
         self.at += length;
         if self.state.section != Section::Moves {
@@ -351,15 +356,13 @@ impl<'a, V: Visitor> Lexer<'a, V> {
 
     /// A numeric annotation glyph.
     pub(super) fn nag(&mut self) -> bool {
-        let rest = &self.data[self.at + 1..];
-        let count = rest
-            .iter()
-            .position(|byte| !byte.is_ascii_digit())
-            .unwrap_or(rest.len());
-        if count == rest.len() && !self.is_last && count <= TOKEN_LENGTH_MAX {
-            return false;
-        }
-        let count = count.min(TOKEN_LENGTH_MAX + 1);
+        let rest = &self.near()[1..];
+        let count = rest.iter().position(|byte| !byte.is_ascii_digit());
+        let count = match count {
+            Some(count) => count,
+            None if !self.is_last && rest.len() + 1 < TOKEN_LENGTH_MAX => return false,
+            None => rest.len(),
+        };
         let place = self.place(self.at);
         self.at += 1 + count;
         self.state.token_line = self.state.line;

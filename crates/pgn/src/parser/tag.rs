@@ -1,7 +1,9 @@
 //! Tag pairs, also those that are not written as they should be.
 
 use super::{Lexer, Mode, Section};
-use crate::limits::{TAG_LENGTH_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX, TAGS_MAX};
+use crate::limits::{
+    TAG_LENGTH_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX, TAGS_MAX, TOKEN_LENGTH_MAX,
+};
 use crate::scan::{LINE_ENDS, find, name_length};
 use crate::tags::ROSTER;
 use crate::text::quote;
@@ -35,15 +37,12 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         let in_moves = self.state.section == Section::Moves;
         match read_pair(rest, is_last, in_moves) {
             Found::Open if !is_cut => return false,
-            Found::Nothing if !is_cut && !is_last && find(rest, LINE_ENDS).is_none() => {
-                return false;
-            }
             Found::Open => {
                 self.fault(place, FaultKind::TagTooLong);
                 self.state.token_line = self.state.line;
                 self.state.mode = Mode::SkippedLine;
             }
-            Found::Nothing => self.skip_bracket(rest, place),
+            Found::Nothing => return self.skip_bracket(),
             Found::Pair {
                 name,
                 value,
@@ -72,12 +71,20 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         self.at = end;
     }
 
-    /// A bracket that begins no tag: what it encloses on its line is passed over.
-    fn skip_bracket(&mut self, rest: &[u8], place: Place) {
-        self.fault(place, FaultKind::UnexpectedBracket);
+    /// A bracket that begins no tag: what it encloses on its line is passed over. Returns `false`
+    /// where its end may be still to come.
+    fn skip_bracket(&mut self) -> bool {
+        let rest = &self.data[self.at..];
+        let near = &rest[1..rest.len().min(TOKEN_LENGTH_MAX)];
+        let length = match find(near, [b']', b'[', b'\n', b'\r']) {
+            Some(end) if near[end] == b']' => end + 2,
+            None if !self.is_last && rest.len() < TOKEN_LENGTH_MAX => return false,
+            _ => 1,
+        };
+        self.fault(self.place(self.at), FaultKind::UnexpectedBracket);
         self.state.token_line = self.state.line;
-        let line = &rest[..find(rest, LINE_ENDS).unwrap_or(rest.len())];
-        self.at += find(line, [b']']).map_or(1, |end| end + 1);
+        self.at += length;
+        true
     }
 
     /// Ends the game at hand where the tag is one of the next.
@@ -239,7 +246,7 @@ fn read_value<'a>(rest: &'a [u8], name: &'a [u8], start: usize, is_last: bool) -
             end + 1 + length,
             Some(FaultKind::UnescapedQuote),
         ),
-        None => pair(value, end + 1, Some(FaultKind::UnclosedTag)),
+        None => pair(value, line_end, Some(FaultKind::UnclosedTag)),
     }
 }
 
@@ -274,7 +281,7 @@ fn read_unclosed<'a>(rest: &'a [u8], name: &'a [u8], start: usize, end: usize) -
 
 /// Reads a value without quotes, up to the closing bracket on the same line.
 fn read_unquoted<'a>(rest: &'a [u8], name: &'a [u8], start: usize, is_last: bool) -> Found<'a> {
-    let Some(length) = find(&rest[start..], [b']', b'\n', b'\r']) else {
+    let Some(length) = find(&rest[start..], [b']', b'[', b'\n', b'\r']) else {
         return if is_last { Found::Nothing } else { Found::Open };
     };
     if rest[start + length] != b']' {
