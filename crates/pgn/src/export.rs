@@ -14,9 +14,9 @@ use crate::{Game, PlayedMove, Tags};
 /// and the result.
 ///
 /// What is read of it is the game that was written, with these exceptions, for which PGN has no
-/// room: braces in comments become parentheses; runs of blanks in comments become one; control
-/// characters in the values of tags become blanks; and of the name of a tag only letters, digits
-/// and `_+#=:-` are written.
+/// room: runs of blanks in comments become one; control characters in the values of tags become
+/// blanks; and of the name of a tag only letters, digits and `_+#=:-` are written. A comment with
+/// braces in it is written as one to the end of the line.
 ///
 /// ```
 /// use referee_pgn::{GameReader, Item};
@@ -193,13 +193,13 @@ impl Lines<'_, '_> {
         if words.peek().is_none() {
             return Ok(false);
         }
+        if text.contains(['{', '}']) {
+            self.line_comment(words)?;
+            return Ok(true);
+        }
         let mut unit = String::from("{");
         while let Some(word) = words.next() {
-            unit.extend(word.chars().map(|c| match c {
-                '{' => '(',
-                '}' => ')',
-                _ => c,
-            }));
+            unit.push_str(word);
             match words.peek() {
                 None => unit.push('}'),
                 // At the beginning of a line these would be read as something else.
@@ -213,5 +213,29 @@ impl Lines<'_, '_> {
             unit.clear();
         }
         Ok(true)
+    }
+
+    /// Writes a comment that has braces in it on lines of its own.
+    fn line_comment<'w>(&mut self, words: impl Iterator<Item = &'w str>) -> fmt::Result {
+        if self.column > 0 {
+            self.f.write_char('\n')?;
+        }
+        self.column = 0;
+        for word in words {
+            let width = word.chars().count();
+            if self.column > 1 && self.column + 1 + width > LINE_WIDTH_MAX {
+                self.f.write_char('\n')?;
+                self.column = 0;
+            }
+            if self.column == 0 {
+                self.f.write_char(';')?;
+                self.column = 1;
+            }
+            write!(self.f, " {word}")?;
+            self.column += 1 + width;
+        }
+        self.f.write_char('\n')?;
+        self.column = 0;
+        Ok(())
     }
 }

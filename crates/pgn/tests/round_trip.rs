@@ -41,6 +41,7 @@ fn evals() -> impl Strategy<Value = Eval> {
 fn comments() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         "[A-Za-z0-9.,;()!?$%*-]{1,12}",
+        "[a-z{}]{1,5}",
         "[äéßЖ中♘]{1,4}",
         Just("[%cal".to_owned()),
         Just("Ge2e4]".to_owned()),
@@ -147,7 +148,7 @@ prop_compose! {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300,
+        cases: 64,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -175,7 +176,7 @@ proptest! {
                 line.chars().count() <= LINE_WIDTH_MAX || longest >= 70 || glued,
                 "{line}"
             );
-            prop_assert!(!line.starts_with(['%', '[', ';']), "{line}");
+            prop_assert!(!line.starts_with(['%', '[']), "{line}");
         }
     }
 
