@@ -28,6 +28,9 @@ struct Count {
     errors: u64,
 }
 
+/// A way to read a text.
+type Read = fn(&[u8]) -> Count;
+
 /// The work that pgn-reader's own example does: a board, the `FEN` tag, the moves; nothing kept.
 struct Board {
     count: Count,
@@ -270,8 +273,15 @@ fn main() {
 fn measure(bytes: &[u8], rounds: usize) {
     let file = env::temp_dir().join(format!("referee-readers-{}.pgn", std::process::id()));
     fs::write(&file, bytes).expect("a temporary file can be written");
-    let program = env::var_os("PGN_EXTRACT").map_or("pgn-extract".into(), PathBuf::from);
-    let readers: [(&str, fn(&[u8]) -> Count); 3] = [
+    // Debian installs it where not every path leads.
+    let usual = Path::new("/usr/games/pgn-extract");
+    let fallback = if usual.exists() {
+        usual
+    } else {
+        Path::new("pgn-extract")
+    };
+    let program = env::var_os("PGN_EXTRACT").map_or(fallback.to_owned(), PathBuf::from);
+    let readers: [(&str, Read); 3] = [
         ("ours, a record of each game", full_record),
         ("ours, a board only", board_only),
         ("shakmaty + pgn-reader", shakmaty),

@@ -65,7 +65,7 @@ impl fmt::Display for ClockTime {
             return Ok(());
         }
         let mut digits = 9;
-        while fraction % 10 == 0 {
+        while fraction.is_multiple_of(10) {
             fraction /= 10;
             digits -= 1;
         }

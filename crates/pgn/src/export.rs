@@ -2,12 +2,13 @@
 
 use core::fmt::{self, Write};
 
-use referee_chess::{CastlingMode, Color, Fen, Position};
+use referee_chess::{CastlingMode, Color, Fen, Move, Position};
 
 use crate::commands::ClockTime;
 use crate::limits::LINE_WIDTH_MAX;
+use crate::scan::ends_name;
 use crate::tags::ROSTER;
-use crate::{Game, PlayedMove, Tags};
+use crate::{Game, Tags};
 
 /// Writes a game in the export format: the seven tags that every game has, the others by name,
 /// the moves in lines of less than 80 characters, clocks and evaluations as commands in comments,
@@ -15,8 +16,8 @@ use crate::{Game, PlayedMove, Tags};
 ///
 /// What is read of it is the game that was written, with these exceptions, for which PGN has no
 /// room: runs of blanks in comments become one; control characters in the values of tags become
-/// blanks; and of the name of a tag only letters, digits and `_+#=:-` are written. A comment with
-/// braces in it is written as one to the end of the line.
+/// blanks; and a tag is left out if its name has blanks, quotes, brackets, braces, parentheses,
+/// `;` or `%` in it. A comment with braces is written as one to the end of the line.
 ///
 /// ```
 /// use referee_pgn::{GameReader, Item};
@@ -89,23 +90,19 @@ impl<'a> Export<'a> {
         let mut needs_number = true;
         let mut position = game.start.clone();
         let mut commands = Vec::new();
-        for played in &game.moves {
-            lines.write_move(&position, played, needs_number)?;
+        for (index, &mv) in game.moves.iter().enumerate() {
+            let note = game.notes.get(index);
+            lines.write_move(&position, mv, &note.nags, needs_number)?;
             commands.clear();
-            commands.extend(played.eval.map(|eval| format!("[%eval {eval}]")));
+            commands.extend(note.eval.map(|eval| format!("[%eval {eval}]")));
+            commands.extend(note.clock.map(|time| format!("[%clk {}]", ClockTime(time))));
             commands.extend(
-                played
-                    .clock
-                    .map(|time| format!("[%clk {}]", ClockTime(time))),
-            );
-            commands.extend(
-                played
-                    .elapsed
+                note.elapsed
                     .map(|time| format!("[%emt {}]", ClockTime(time))),
             );
-            let has_comment = lines.comment(&commands, &played.comment)?;
+            let has_comment = lines.comment(&commands, &note.comment)?;
             needs_number = has_comment || position.turn() == Color::Black;
-            position.play_unchecked(played.mv);
+            position.play_unchecked(mv);
         }
         lines.unit(if game.outcome.is_standard() {
             game.outcome.as_str()
@@ -125,15 +122,12 @@ impl fmt::Display for Export<'_> {
 }
 
 fn write_tag(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
-    let is_symbol = |c: &char| c.is_ascii_alphanumeric() || "_+#=:-".contains(*c);
-    let mut letters = name.chars().filter(is_symbol).peekable();
-    if letters.peek().is_none() {
+    // No reader could tell where such a name ends.
+    let is_readable = |byte: u8| !ends_name(byte) && !byte.is_ascii_control();
+    if name.is_empty() || !name.bytes().all(is_readable) {
         return Ok(());
     }
-    f.write_char('[')?;
-    for letter in letters {
-        f.write_char(letter)?;
-    }
+    write!(f, "[{name}")?;
     f.write_str(" \"")?;
     for c in value.chars() {
         match c {
@@ -169,7 +163,8 @@ impl Lines<'_, '_> {
     fn write_move(
         &mut self,
         position: &Position,
-        played: &PlayedMove,
+        mv: Move,
+        nags: &[u8],
         needs_number: bool,
     ) -> fmt::Result {
         if needs_number || position.turn() == Color::White {
@@ -179,8 +174,8 @@ impl Lines<'_, '_> {
             };
             self.unit(&format!("{}{dots}", position.fullmove_number()))?;
         }
-        self.unit(&position.san(played.mv).to_string())?;
-        for nag in &played.nags {
+        self.unit(&position.san(mv).to_string())?;
+        for nag in nags {
             self.unit(&format!("${nag}"))?;
         }
         Ok(())

@@ -38,16 +38,16 @@ pub struct Game {
     /// What the clock of White shows before the first move, where a comment says so.
     pub start_clock: Option<Duration>,
     /// The moves of the main line.
-    pub moves: Vec<PlayedMove>,
+    pub moves: Vec<Move>,
+    /// What is said about them.
+    pub notes: Notes,
     /// The result.
     pub outcome: Outcome,
 }
 
-/// A move with what the record says about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlayedMove {
-    /// The move.
-    pub mv: Move,
+/// What a record says about a move, besides the move.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Note {
     /// What the clock of the player shows after the move: the time that is left.
     pub clock: Option<Duration>,
     /// The time that the player took for the move.
@@ -61,20 +61,83 @@ pub struct PlayedMove {
     pub comment: String,
 }
 
-impl PlayedMove {
-    /// Returns a move without anything said about it.
+impl Note {
+    /// A note that says nothing.
+    pub const EMPTY: Note = Note {
+        clock: None,
+        elapsed: None,
+        eval: None,
+        nags: Vec::new(),
+        comment: String::new(),
+    };
+
+    /// Returns whether the note says nothing.
     #[must_use]
-    pub const fn new(mv: Move) -> PlayedMove {
-        PlayedMove {
-            mv,
-            clock: None,
-            elapsed: None,
-            eval: None,
-            nags: Vec::new(),
-            comment: String::new(),
-        }
+    pub fn is_empty(&self) -> bool {
+        *self == Note::EMPTY
     }
 }
+
+/// The notes of a game: few games have one for every move.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    /// By the index of the move, going up.
+    notes: Vec<(usize, Note)>,
+}
+
+impl Notes {
+    /// Returns the note of a move, counted from 0. It is [empty](Note::EMPTY) where nothing is
+    /// said.
+    #[must_use]
+    pub fn get(&self, index: usize) -> &Note {
+        static EMPTY: Note = Note::EMPTY;
+        match self.notes.binary_search_by_key(&index, |(index, _)| *index) {
+            Ok(at) => &self.notes[at].1,
+            Err(_) => &EMPTY,
+        }
+    }
+
+    /// Returns the note of a move, counted from 0, to be written into.
+    pub fn get_mut(&mut self, index: usize) -> &mut Note {
+        // Notes come in the order of the moves, so that this one is most often the last.
+        let at = match self.notes.last() {
+            Some((last, _)) if *last == index => self.notes.len() - 1,
+            Some((last, _)) if *last > index => {
+                match self.notes.binary_search_by_key(&index, |(index, _)| *index) {
+                    Ok(at) => at,
+                    Err(at) => {
+                        self.notes.insert(at, (index, Note::EMPTY));
+                        at
+                    }
+                }
+            }
+            _ => {
+                self.notes.push((index, Note::EMPTY));
+                self.notes.len() - 1
+            }
+        };
+        &mut self.notes[at].1
+    }
+
+    /// Returns the notes that say something, with the index of the move of each.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Note)> {
+        let notes = self.notes.iter().map(|(index, note)| (*index, note));
+        notes.filter(|(_, note)| !note.is_empty())
+    }
+
+    /// Removes all notes, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.notes.clear();
+    }
+}
+
+impl PartialEq for Notes {
+    fn eq(&self, other: &Notes) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Notes {}
 
 impl Game {
     /// Returns a game without moves from the initial position of standard chess.
@@ -92,6 +155,7 @@ impl Game {
             comment: String::new(),
             start_clock: None,
             moves: Vec::new(),
+            notes: Notes::default(),
             outcome: Outcome::Unknown,
         }
     }
@@ -108,12 +172,12 @@ impl Game {
     }
 
     /// Returns the position before each move, with the move. The moves are taken as they are.
-    pub fn positions(&self) -> impl Iterator<Item = (Position, &PlayedMove)> {
+    pub fn positions(&self) -> impl Iterator<Item = (Position, Move)> {
         let mut position = self.start.clone();
-        self.moves.iter().map(move |played| {
+        self.moves.iter().map(move |&mv| {
             let before = position.clone();
-            position.play_unchecked(played.mv);
-            (before, played)
+            position.play_unchecked(mv);
+            (before, mv)
         })
     }
 
@@ -121,22 +185,21 @@ impl Game {
     #[must_use]
     pub fn final_position(&self) -> Position {
         let mut position = self.start.clone();
-        for played in &self.moves {
-            position.play_unchecked(played.mv);
+        for &mv in &self.moves {
+            position.play_unchecked(mv);
         }
         position
     }
 
-    /// Adds a move.
+    /// Adds a move, and returns its note.
     ///
     /// # Errors
     ///
     /// Where it is not legal after the last one; nothing is added.
-    pub fn play(&mut self, mv: Move) -> Result<&mut PlayedMove, NotLegalError> {
+    pub fn play(&mut self, mv: Move) -> Result<&mut Note, NotLegalError> {
         self.final_position().play(mv)?;
-        self.moves.push(PlayedMove::new(mv));
-        let index = self.moves.len() - 1;
-        Ok(&mut self.moves[index])
+        self.moves.push(mv);
+        Ok(self.notes.get_mut(self.moves.len() - 1))
     }
 
     /// Adds a sentence to the comment after the last move, which stands just before the result:
@@ -152,8 +215,8 @@ impl Game {
     /// assert!(text.ends_with("\n{FIDE-E01-2023 5.2.2: neither side can mate.} 1/2-1/2\n"));
     /// ```
     pub fn comment_end(&mut self, sentence: &str) {
-        let comment = match self.moves.last_mut() {
-            Some(last) => &mut last.comment,
+        let comment = match self.moves.len().checked_sub(1) {
+            Some(last) => &mut self.notes.get_mut(last).comment,
             None => &mut self.comment,
         };
         append_folded(comment, sentence);
@@ -183,6 +246,7 @@ impl PartialEq for Game {
             && self.comment == other.comment
             && self.start_clock == other.start_clock
             && self.moves == other.moves
+            && self.notes == other.notes
             && self.outcome == other.outcome
     }
 }

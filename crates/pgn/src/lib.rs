@@ -16,7 +16,7 @@
 //!     games += 1;
 //!     assert_eq!(reading.game.tags.get("White"), Some("Anna"));
 //!     assert_eq!(reading.game.moves.len(), 4);
-//!     assert_eq!(reading.game.moves[2].clock.map(|time| time.as_secs()), Some(90));
+//!     assert_eq!(reading.game.notes.get(2).clock.map(|time| time.as_secs()), Some(90));
 //!     assert!(reading.game.final_position().is_checkmate());
 //!     assert_eq!(reading.game.outcome, Outcome::BlackWins);
 //! });
@@ -40,7 +40,7 @@ mod visitor;
 pub use commands::Eval;
 pub use export::Export;
 pub use fault::{Fault, FaultKind, Place, Severity};
-pub use game::{Game, PlayedMove};
+pub use game::{Game, Note, Notes};
 pub use limits::*;
 pub use outcome::Outcome;
 pub use parser::Parser;

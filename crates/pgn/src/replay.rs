@@ -6,7 +6,7 @@ use crate::commands::take_commands;
 use crate::limits::{COMMENTS_LENGTH_MAX, FAULTS_MAX, NAGS_MAX, PLIES_MAX};
 use crate::text::quote;
 use crate::visitor::{Comment, Tag};
-use crate::{Fault, FaultKind, Game, Outcome, Place, PlayedMove, Severity, Tags};
+use crate::{Fault, FaultKind, Game, Outcome, Place, Severity, Tags};
 
 /// A game that was read, with what is wrong with its text.
 #[derive(Clone, Debug)]
@@ -113,6 +113,7 @@ impl Replay {
         reading.game.comment.clear();
         reading.game.start_clock = None;
         reading.game.moves.clear();
+        reading.game.notes.clear();
         self.is_in_game = true;
         self.state = State::Unsettled;
         self.depth = 0;
@@ -169,7 +170,7 @@ impl Replay {
             },
         };
         self.position.play_unchecked(mv);
-        self.reading.game.moves.push(PlayedMove::new(mv));
+        self.reading.game.moves.push(mv);
     }
 
     #[cold]
@@ -190,12 +191,14 @@ impl Replay {
         if !self.is_kept() {
             return;
         }
-        let Some(played) = self.reading.game.moves.last_mut() else {
+        let game = &mut self.reading.game;
+        let Some(last) = game.moves.len().checked_sub(1) else {
             return;
         };
-        if played.nags.len() < NAGS_MAX {
-            played.nags.push(nag);
-        } else if played.nags.len() == NAGS_MAX {
+        let nags = &mut game.notes.get_mut(last).nags;
+        if nags.len() < NAGS_MAX {
+            nags.push(nag);
+        } else {
             self.report(place, FaultKind::TooManyNags);
         }
     }
@@ -213,23 +216,24 @@ impl Replay {
             return;
         }
         let mut bad = Vec::new();
-        let game = &mut self.reading.game;
-        let target = match game.moves.last_mut() {
-            Some(played) => &mut played.comment,
-            None => &mut game.comment,
-        };
-        let commands = take_commands(comment.raw, target, |command| {
+        let mut report = |command: &[u8]| {
             if bad.len() < FAULTS_MAX {
                 bad.push(quote(command));
             }
-        });
-        match game.moves.last_mut() {
-            Some(played) => {
-                played.clock = commands.clock.or(played.clock);
-                played.elapsed = commands.elapsed.or(played.elapsed);
-                played.eval = commands.eval.or(played.eval);
+        };
+        let game = &mut self.reading.game;
+        match game.moves.len().checked_sub(1) {
+            Some(last) => {
+                let note = game.notes.get_mut(last);
+                let commands = take_commands(comment.raw, &mut note.comment, &mut report);
+                note.clock = commands.clock.or(note.clock);
+                note.elapsed = commands.elapsed.or(note.elapsed);
+                note.eval = commands.eval.or(note.eval);
             }
-            None => game.start_clock = commands.clock.or(game.start_clock),
+            None => {
+                let commands = take_commands(comment.raw, &mut game.comment, &mut report);
+                game.start_clock = commands.clock.or(game.start_clock);
+            }
         }
         for text in bad {
             self.report(comment.place, FaultKind::MalformedCommand { text });

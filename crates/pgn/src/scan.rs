@@ -110,10 +110,16 @@ static ENDS_NAME: [bool; 256] = {
     table
 };
 
+/// Whether a byte ends the name of a tag.
+#[inline]
+pub(crate) fn ends_name(byte: u8) -> bool {
+    ENDS_NAME[usize::from(byte)]
+}
+
 /// Returns the length of the name of a tag at the beginning, or `None` where it does not end.
 #[inline]
 pub(crate) fn name_length(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|&byte| ENDS_NAME[usize::from(byte)])
+    bytes.iter().position(|&byte| ends_name(byte))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod support;
 
 use std::fs;
 
-use referee_pgn::{Reading, Severity};
+use referee_pgn::{Note, Reading, Severity};
 use serde_json::Value;
 use support::{read, read_in_pieces, root};
 
@@ -141,18 +141,8 @@ fn check(case: &Value) -> Result<(), String> {
                     .map(|r| Value::from(r.game.outcome.as_str()));
                 *value == Value::from(results.collect::<Vec<_>>())
             }
-            "comments" => {
-                let comments = readings[0]
-                    .game
-                    .moves
-                    .iter()
-                    .map(|m| Value::from(&*m.comment));
-                *value == Value::from(comments.collect::<Vec<_>>())
-            }
-            "nags" => {
-                let nags = readings[0].game.moves.iter().map(|m| Value::from(&*m.nags));
-                *value == Value::from(nags.collect::<Vec<_>>())
-            }
+            "comments" => *value == notes(&readings[0], |note| Value::from(&*note.comment)),
+            "nags" => *value == notes(&readings[0], |note| Value::from(&*note.nags)),
             // The syntax is in order; that the game was over long before is for the judge to say.
             "after_end" => readings[0].first_error().is_none(),
             "lenient" => true,
@@ -171,16 +161,20 @@ fn check(case: &Value) -> Result<(), String> {
     }
 }
 
+/// Something out of the note of every move.
+fn notes(reading: &Reading, part: impl Fn(&Note) -> Value) -> Value {
+    let game = &reading.game;
+    let parts = (0..game.moves.len()).map(|index| part(game.notes.get(index)));
+    Value::from(parts.collect::<Vec<_>>())
+}
+
 fn has_clocks(reading: &Reading, expected: &Value) -> bool {
-    let expected = expected.as_array().expect("a list of clocks");
-    let clocks = reading
-        .game
-        .moves
-        .iter()
-        .map(|played| played.clock.map(|c| c.as_secs_f64()));
-    clocks
-        .zip(expected)
-        .all(|(clock, expected)| clock == expected.as_f64())
+    let expected = expected.as_array().expect("a list of clocks").iter();
+    let mut clocks = expected.enumerate().map(|(index, expected)| {
+        let clock = reading.game.notes.get(index).clock;
+        clock.map(|clock| clock.as_secs_f64()) == expected.as_f64()
+    });
+    clocks.all(|is_same| is_same)
 }
 
 /// The game is read up to the move, which is reported as an error at the place where it stands.

@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use referee_chess::{CastlingMode, Position, chess960};
-use referee_pgn::{Comment, Eval, Fault, Game, LINE_WIDTH_MAX, Outcome, Parser, Place, PlayedMove};
+use referee_pgn::{Comment, Eval, Fault, Game, LINE_WIDTH_MAX, Note, Outcome, Parser, Place};
 use referee_pgn::{Tag, Tags, Visitor};
 use support::{read, read_in_pieces};
 
@@ -137,7 +137,11 @@ prop_compose! {
             }
             let mv = legal[usize::from(choice) % legal.len()];
             position = position.after_unchecked(mv);
-            game.moves.push(PlayedMove { clock, elapsed, eval, nags, comment, ..PlayedMove::new(mv) });
+            game.moves.push(mv);
+            let note = Note { clock, elapsed, eval, nags, comment };
+            if !note.is_empty() {
+                *game.notes.get_mut(game.moves.len() - 1) = note;
+            }
         }
         game.comment = comment;
         game.start_clock = start_clock;

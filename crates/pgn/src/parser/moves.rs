@@ -32,13 +32,12 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         if !all.is_ascii() {
             return self.typographic_word(length);
         }
-        match rest.get(length) {
-            Some(b'.' | b'(') => match extension(rest, length) {
+        if matches!(rest.get(length), Some(b'.' | b'(')) {
+            match extension(rest, length) {
                 Some(more) => length += more,
                 None if !self.is_last => return false,
                 None => {}
-            },
-            _ => {}
+            }
         }
         let place = self.place(self.at);
         self.at += length;

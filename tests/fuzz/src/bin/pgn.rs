@@ -40,9 +40,9 @@ fn read(text: &[u8], piece: usize) -> (Vec<Reading>, Vec<Fault>) {
 fn check(reading: &Reading) {
     let game = &reading.game;
     let mut position = game.start.clone();
-    for played in &game.moves {
+    for &mv in &game.moves {
         position
-            .play(played.mv)
+            .play(mv)
             .expect("a move that was read is legal");
     }
     for fault in &reading.faults {
@@ -70,6 +70,7 @@ fn check(reading: &Reading) {
     assert!(stray.is_empty(), "{stray:?}\n{written}");
     assert_eq!(again.len(), 1, "{written}");
     assert_eq!(again[0].game.moves, game.moves, "{written}");
+    assert_eq!(again[0].game.notes, game.notes, "{written}");
     assert_eq!(again[0].game.outcome, game.outcome, "{written}");
     assert_eq!(again[0].game.start, game.start, "{written}");
     assert_eq!(again[0].game.export().to_string(), written);
