@@ -1,12 +1,14 @@
 //! What the suites share: where their data are, chance from a seed, and independent replay.
 #![allow(dead_code, reason = "each suite uses a part of it")]
 
+pub(crate) mod retrograde;
+
 use std::path::{Path, PathBuf};
 
+use referee_chess::mailbox::{Mailbox, PlainMove};
 use referee_chess::{
     Board, CastlingMode, Color, File, Move, Piece, Position, Rank, Role, Setup, Square, Tolerance,
 };
-use shakmaty::Position as _;
 
 /// Numbers that look random and are the same in every run (xorshift64).
 pub(crate) struct Chance(u64);
@@ -45,27 +47,18 @@ pub(crate) fn read(fen: &str) -> Position {
         .unwrap_or_else(|error| panic!("{fen}: {error}"))
 }
 
-/// Replays a line in the generator of shakmaty, and returns whether it ends in a mate by a side.
+/// Replays a line on the mailbox board, which shares no code with the generator that found it,
+/// and returns whether each move is legal and the last one mates for a side.
 pub(crate) fn is_mating_line(start: &Position, line: &[Move], winner: Color) -> bool {
-    let setup: shakmaty::fen::Fen = start.to_string().parse().expect("our FEN is one");
-    let mode = match start.castling_mode() {
-        CastlingMode::Standard => shakmaty::CastlingMode::Standard,
-        CastlingMode::Chess960 => shakmaty::CastlingMode::Chess960,
-    };
-    let mut position = setup
-        .into_position::<shakmaty::Chess>(mode)
-        .or_else(shakmaty::PositionError::ignore_too_much_material)
-        .or_else(shakmaty::PositionError::ignore_impossible_check)
-        .expect("shakmaty takes the position");
+    let mut at = Mailbox::from(&start.to_setup());
     for &mv in line {
-        let uci: shakmaty::uci::UciMove = format!("{mv:?}").parse().expect("our move is one");
-        match uci.to_move(&position) {
-            Ok(legal) => position.play_unchecked(legal),
-            Err(_) => return false,
+        let mv = PlainMove::from(mv);
+        if !at.is_legal(mv) {
+            return false;
         }
+        at = at.after_unchecked(mv);
     }
-    let loser_to_move = (position.turn() == shakmaty::Color::White) == (winner == Color::Black);
-    position.is_checkmate() && loser_to_move
+    at.is_checkmate() && at.turn() != winner
 }
 
 /// What chasolver says: `Some(true)` for "can mate". `None` where it does not know, or cannot
