@@ -85,20 +85,43 @@ struct Derived {
     tethered: u32,
 }
 
-/// Returns whether the closure proves that a side can never mate. `false` says nothing, and is
-/// the answer, too, where `steps` do not suffice; a step takes some nanoseconds.
+/// What an analysis of the structure found.
+#[derive(Clone, Copy)]
+pub(crate) struct Analysis {
+    /// The side can never mate. `false` says nothing.
+    pub(crate) is_unwinnable: bool,
+    /// What it cost, in positions that a search could have visited meanwhile.
+    pub(crate) nodes: u64,
+}
+
+/// Steps that count as one position of the search. They take longer, but save more.
+const STEPS_PER_NODE: u32 = 32;
+
+/// Looks for a proof that a side can never mate. None is found, too, where `steps` do not suffice;
+/// a step takes some 30 nanoseconds.
 ///
 /// The position must not be mate or stalemate already.
-pub(crate) fn is_unwinnable(position: &Position, winner: Color, steps: u32) -> bool {
-    struct Analysis<'a>(&'a Position, Color, u32);
-    impl WithSliders for Analysis<'_> {
-        type Output = bool;
-        fn run<S: Sliders>(self, sliders: S) -> bool {
-            Saturation::new(self.0, self.1, self.2)
-                .is_some_and(|mut it| it.saturate(sliders) && !mating::is_possible(&it, sliders))
+pub(crate) fn analyze(position: &Position, winner: Color, steps: u32) -> Analysis {
+    struct Work<'a>(&'a Position, Color, u32);
+    impl WithSliders for Work<'_> {
+        type Output = Analysis;
+        fn run<S: Sliders>(self, sliders: S) -> Analysis {
+            let Some(mut saturation) = Saturation::new(self.0, self.1, self.2) else {
+                return Analysis {
+                    is_unwinnable: false,
+                    nodes: 1,
+                };
+            };
+            let is_unwinnable =
+                saturation.saturate(sliders) && !mating::is_possible(&saturation, sliders);
+            let used = self.2 - saturation.steps.get();
+            Analysis {
+                is_unwinnable,
+                nodes: u64::from(used / STEPS_PER_NODE) + 1,
+            }
         }
     }
-    with_sliders(Analysis(position, winner, steps))
+    with_sliders(Work(position, winner, steps))
 }
 
 impl Saturation {

@@ -37,7 +37,10 @@ impl Tables {
     /// Returns the table of a class for a side, and builds it and all that it needs.
     pub(crate) fn get(&mut self, mut class: Class, winner: Color) -> Rc<Table> {
         class.sort_by_key(|piece| (piece.color.index(), piece.role.index()));
-        let key: Vec<_> = class.iter().map(|piece| (piece.color, piece.role)).collect();
+        let key: Vec<_> = class
+            .iter()
+            .map(|piece| (piece.color, piece.role))
+            .collect();
         if let Some(table) = self.0.get(&(key.clone(), winner)) {
             return Rc::clone(table);
         }
@@ -161,7 +164,9 @@ impl Table {
         // By the plies to the mate, positions from which moves are to be taken back.
         let mut levels: Vec<Vec<u32>> = vec![Vec::new()];
         for index in 0..size {
-            let plies = table.position(index).and_then(|it| table.plies_at_once(&it));
+            let plies = table
+                .position(index)
+                .and_then(|it| table.plies_at_once(&it));
             if let Some(plies) = plies {
                 levels.resize_with(levels.len().max(plies + 1), Vec::new);
                 levels[plies].push(index as u32);
@@ -356,7 +361,9 @@ impl Table {
 
 fn is_mate_after(position: &Position, from: Square, to: Square) -> bool {
     let moves = position.legal_moves();
-    let mut made = moves.into_iter().filter(|mv| mv.from() == from && mv.to() == to);
+    let mut made = moves
+        .into_iter()
+        .filter(|mv| mv.from() == from && mv.to() == to);
     made.any(|mv| position.after_unchecked(mv).is_checkmate())
 }
 
