@@ -53,3 +53,12 @@ pub const FULL_STEPS: u32 = 2_000_000;
 
 /// Steps for the structure of a branch of its search.
 pub const BRANCH_STEPS: u32 = 20_000;
+
+/// Captures that the quick tier follows one by one in the structure.
+pub const QUICK_CAPTURES: u32 = 2;
+
+/// Captures that the full tier follows one by one in the structure of the position asked about.
+pub const FULL_CAPTURES: u32 = 6;
+
+/// Captures that are followed one by one in the structure of a branch of its search.
+pub const BRANCH_CAPTURES: u32 = 1;

@@ -2,14 +2,14 @@
 
 use referee_chess::{Bitboard, Color, File, Move, Position, Role};
 
+use crate::captures::analyze;
 use crate::draws::AutomaticDraws;
 use crate::guide::PLANS;
 use crate::limits::{
-    ATTEMPTS, BRANCH_STEPS, FIRST_LONG_ATTEMPT, FORCED_PLIES, FULL_STEPS, PROBE_MOVES, PROBE_NODES,
-    PROBE_PLIES, QUICK_STEPS,
+    ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, FIRST_LONG_ATTEMPT, FORCED_PLIES, FULL_CAPTURES,
+    FULL_STEPS, PROBE_MOVES, PROBE_NODES, PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
 };
 use crate::material;
-use crate::saturate::analyze;
 use crate::search::{Cut, Found, Search};
 use crate::verdict::{Budget, CanMate, Proof};
 
@@ -39,7 +39,9 @@ pub fn can_mate(
         Begin::Answer(answer) => return answer,
         Begin::Go(start, prefix) => (start, prefix),
     };
-    if looks_blocked(&start, winner) && analyze(&start, winner, FULL_STEPS).is_unwinnable {
+    if looks_blocked(&start, winner)
+        && analyze(&start, winner, FULL_CAPTURES, FULL_STEPS).is_unwinnable
+    {
         return CanMate::No(Proof::BlockedStructure);
     }
     match search(&start, winner, budget, cancel) {
@@ -93,7 +95,9 @@ pub fn quick(position: &Position, winner: Color) -> CanMate {
         Begin::Answer(answer) => return answer,
         Begin::Go(start, _) => start,
     };
-    if looks_blocked(&start, winner) && analyze(&start, winner, QUICK_STEPS).is_unwinnable {
+    if looks_blocked(&start, winner)
+        && analyze(&start, winner, QUICK_CAPTURES, QUICK_STEPS).is_unwinnable
+    {
         return CanMate::No(Proof::BlockedStructure);
     }
     CanMate::Unknown { nodes: 1 }
@@ -215,7 +219,7 @@ fn search(start: &Position, winner: Color, budget: Budget, cancel: &dyn Fn() -> 
     let mut spent = 0;
     for (attempt, room) in ATTEMPTS.into_iter().enumerate() {
         if attempt == 1 {
-            let analysis = analyze(start, winner, FULL_STEPS);
+            let analysis = analyze(start, winner, FULL_CAPTURES, FULL_STEPS);
             spent += analysis.nodes;
             if analysis.is_unwinnable {
                 return CanMate::No(Proof::BlockedStructure);
@@ -274,7 +278,7 @@ impl Pruner {
         }
         self.skipped = 0;
         self.asked += 1;
-        let analysis = analyze(position, self.winner, BRANCH_STEPS);
+        let analysis = analyze(position, self.winner, BRANCH_CAPTURES, BRANCH_STEPS);
         self.succeeded += u32::from(analysis.is_unwinnable);
         Cut {
             is_hopeless: analysis.is_unwinnable,
