@@ -35,6 +35,8 @@ pub(crate) struct Plan {
     bar: i32,
     /// A queen or rook of the loser, which can bar most mates.
     foe: i32,
+    /// Pawns that can make no step are taken to stay where they are.
+    minds_blocked: bool,
 }
 
 impl Plan {
@@ -66,6 +68,14 @@ impl Plan {
             capture,
             bar,
             foe,
+            minds_blocked: false,
+        }
+    }
+
+    const fn minding_blocked(self) -> Plan {
+        Plan {
+            minds_blocked: true,
+            ..self
         }
     }
 }
@@ -75,7 +85,7 @@ impl Plan {
 pub(crate) const PLANS: [Plan; 3] = [
     Plan::of([3, 5, 16, 18, 13, 2, 0, 15, 6, 21, 10, 2, 10, 14]),
     Plan::of([3, 6, 0, 15, 26, 0, 0, 14, 10, 8, 6, 11, 12, 1]),
-    Plan::of([0, 0, 24, 10, 13, 0, 0, 10, 10, 0, 20, 6, 2, 13]),
+    Plan::of([0, 0, 24, 10, 13, 0, 0, 10, 10, 0, 20, 6, 2, 13]).minding_blocked(),
 ];
 
 pub(crate) struct Guide {
@@ -185,7 +195,9 @@ impl Guide {
             needs_promotion,
             has_lone_knight: (pieces - knights).is_empty() && !pieces.more_than_one(),
         };
-        if needs_promotion && pawns.is_empty() {
+        // Pawns that bar each other are of no help, either, but for the moment only.
+        let steps = pawns.forward(winner) - board.occupied();
+        if needs_promotion && (pawns.is_empty() || (plan.minds_blocked && steps.is_empty())) {
             view.bars = king_attacks(corner) & rook_rays(corner);
             view.bar = view.steps_to_bars(None);
         }
@@ -234,6 +246,7 @@ fn nearest_corner(position: &Position, winner: Color, needs_promotion: bool) -> 
     let king = position.king(!winner);
     let squares = corners.iter().map(|&index| Square::from_low_bits(index));
     squares
+        .filter(|&corner| corner != position.king(winner))
         .min_by_key(|&corner| distance(corner, king))
         .unwrap_or(king)
 }
