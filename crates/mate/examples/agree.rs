@@ -35,14 +35,15 @@ fn main() {
         std::process::exit(2);
     };
     let mut chance = common::Chance::new(seed);
-    let names = ["random play", "blocked structures", "walls"];
-    let mut counts: [Counts; 3] = Default::default();
+    let names = ["random play", "blocked structures", "walls", "fortresses"];
+    let mut counts: [Counts; 4] = Default::default();
     for number in 0..positions {
-        let kind = (number % 3) as usize;
+        let kind = (number % 4) as usize;
         let position = match kind {
             0 => common::random_play(&mut chance),
             1 => common::random_blocked(&mut chance),
-            _ => common::random_wall(&mut chance),
+            2 => common::random_wall(&mut chance),
+            _ => common::random_fortress(&mut chance),
         };
         for winner in Color::ALL {
             compare(&position, winner, &mut counts[kind]);

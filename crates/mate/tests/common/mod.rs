@@ -182,3 +182,47 @@ pub(crate) fn random_wall(chance: &mut Chance) -> Position {
         }
     }
 }
+
+/// Returns a position in which pawns bar each other from edge to edge, with bishops and knights
+/// on either side: in many of them a side, or both, can never mate.
+pub(crate) fn random_fortress(chance: &mut Chance) -> Position {
+    const ROLES: [Role; 4] = [Role::Bishop, Role::Bishop, Role::Bishop, Role::Knight];
+    loop {
+        let mut board = Board::empty();
+        let first = chance.below(2) as u8;
+        let mut rank = 2 + chance.below(3) as u8;
+        for file in (first..8).step_by(2).filter_map(File::new) {
+            if chance.below(5) == 0 {
+                rank = 2 + chance.below(3) as u8;
+            }
+            for (color, rank) in [(Color::White, rank), (Color::Black, rank + 1)] {
+                if let Some(rank) = Rank::new(rank) {
+                    let role = Role::Pawn;
+                    board.put(Square::at(file, rank), Piece { color, role });
+                }
+            }
+        }
+        let mut place = |color, role, chance: &mut Chance| {
+            // Mostly on its own side of the wall.
+            let half = chance.below(24) as u8 + if color == Color::White { 0 } else { 40 };
+            let any = chance.below(64) as u8;
+            let square = if chance.below(6) == 0 { any } else { half };
+            let square = Square::from_low_bits(square);
+            if board.piece_at(square).is_none() {
+                board.put(square, Piece { color, role });
+            }
+        };
+        for color in Color::ALL {
+            place(color, Role::King, chance);
+        }
+        for _ in 0..chance.below(5) {
+            place(Color::ALL[chance.below(2)], ROLES[chance.below(4)], chance);
+        }
+        let mut setup = Setup::empty(CastlingMode::Standard);
+        setup.board = board;
+        setup.turn = Color::ALL[chance.below(2)];
+        if let Ok(position) = Position::from_setup(&setup) {
+            return position;
+        }
+    }
+}
