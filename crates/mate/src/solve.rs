@@ -39,9 +39,7 @@ pub fn can_mate(
         Begin::Answer(answer) => return answer,
         Begin::Go(start, prefix) => (start, prefix),
     };
-    if looks_blocked(&start, winner)
-        && analyze(&start, winner, FULL_CAPTURES, FULL_STEPS).is_unwinnable
-    {
+    if looks_blocked(&start, winner) && analyze(&start, winner, 0, FULL_STEPS).is_unwinnable {
         return CanMate::No(Proof::BlockedStructure);
     }
     match search(&start, winner, budget, cancel) {

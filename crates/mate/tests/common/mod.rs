@@ -61,15 +61,19 @@ pub(crate) fn is_mating_line(start: &Position, line: &[Move], winner: Color) -> 
     at.is_checkmate() && at.turn() != winner
 }
 
+/// Returns a color of the crate that chasolver uses.
+pub(crate) fn chess_color(color: Color) -> chess::Color {
+    match color {
+        Color::White => chess::Color::White,
+        Color::Black => chess::Color::Black,
+    }
+}
+
 /// What chasolver says: `Some(true)` for "can mate". `None` where it does not know, or cannot
 /// read the position.
 pub(crate) fn chasolver(position: &Position, winner: Color) -> Option<bool> {
     let board: chess::Board = position.to_string().parse().ok()?;
-    let winner = match winner {
-        Color::White => chess::Color::White,
-        Color::Black => chess::Color::Black,
-    };
-    chasolver::winnability(&board, winner)
+    chasolver::winnability(&board, chess_color(winner))
         .map(|answer| matches!(answer, chasolver::Winnability::Winnable { .. }))
 }
 
