@@ -74,6 +74,7 @@ pub fn action(seat: Seat, kind: Kind) -> Action {
         request_id: fresh_id(),
         expected_sequence: None,
         kind: Some(kind),
+        platform_time: None,
     }
 }
 
@@ -103,6 +104,7 @@ pub fn make_move(text: &str) -> Kind {
     Kind::MakeMove(MakeMove {
         r#move: text.to_owned(),
         offer_draw: false,
+        ..MakeMove::default()
     })
 }
 
@@ -112,13 +114,14 @@ pub fn move_and_offer(text: &str) -> Kind {
     Kind::MakeMove(MakeMove {
         r#move: text.to_owned(),
         offer_draw: true,
+        ..MakeMove::default()
     })
 }
 
 /// An offer of a draw.
 #[must_use]
 pub fn offer() -> Kind {
-    Kind::OfferDraw(OfferDraw {})
+    Kind::OfferDraw(OfferDraw::default())
 }
 
 /// The answer to an offer.
@@ -134,6 +137,7 @@ pub fn claim(claim: DrawClaim, intended: Option<&str>) -> Kind {
     Kind::ClaimDraw(ClaimDraw {
         claim: claim.into(),
         intended_move,
+        ..ClaimDraw::default()
     })
 }
 

@@ -23,8 +23,9 @@ fn comment(name: &str) -> String {
             let path = [4, number, 2, position];
             let comments = locations.filter(|location| location.path == path);
             return comments
-                .map(|one| one.leading_comments().replace('\n', " "))
-                .collect();
+                .flat_map(|one| one.leading_comments().split_whitespace())
+                .collect::<Vec<_>>()
+                .join(" ");
         }
     }
     panic!("{name}: no such message")

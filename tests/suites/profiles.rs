@@ -26,6 +26,27 @@ fn contract() -> DescriptorProto {
         .expect("the contract has parameters")
 }
 
+#[test]
+fn the_contract_says_how_many_profiles_there_are() {
+    let set = FileDescriptorSet::decode(referee_api::FILE_DESCRIPTOR_SET);
+    let files = set.expect("the descriptors were encoded by the build").file;
+    let comments = files
+        .iter()
+        .flat_map(|file| file.source_code_info.iter())
+        .flat_map(|info| info.location.iter())
+        .map(|location| {
+            location
+                .leading_comments()
+                .split_whitespace()
+                .collect::<Vec<_>>()
+        });
+    let sentence = format!("as this referee was built with: {}.", PROFILE_NAMES.len());
+    let stated = comments
+        .filter(|words| words.join(" ").contains(&sentence))
+        .count();
+    assert_eq!(stated, 1, "ListRuleProfiles should say '{sentence}'");
+}
+
 /// A profile with one of its parameters changed, by the number of its field.
 fn changed(name: &str, field: i32, value: u64) -> v1::RuleProfile {
     let mut bytes = Vec::new();

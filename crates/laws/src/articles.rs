@@ -219,6 +219,10 @@ const ARTICLES: &[(&str, &str)] = &[
          on.",
     ),
     (
+        "6.11.4",
+        "A player who stops the clocks without a valid reason can be punished.",
+    ),
+    (
         "7.1",
         "After an irregularity the position before it is reinstated, as far as it can be found.",
     ),

@@ -8,7 +8,7 @@ use crate::action::Action;
 use crate::adjudicate::{Adjudication, CaptureCount, end_by_draw, end_on_board};
 use crate::clock::{ClockSetup, ClockSetupError, Clocks, Keeper, LedgerLine, Time, TimeControl};
 use crate::history::{History, HistoryError, StandError};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Termination};
 use crate::profile::{Profile, Variant};
 use crate::ruling::Ruling;
 use crate::standing::{Sides, Standing};
@@ -154,7 +154,7 @@ pub struct Game {
 
 impl Game {
     /// Begins a game. Where the game is over in the position that it begins in, it begins as
-    /// finished.
+    /// finished; only a position in which neither side can mate has to arise by a move (5.2.2).
     ///
     /// # Errors
     ///
@@ -183,8 +183,21 @@ impl Game {
             outcome: None,
         };
         game.set_capture_count(start);
-        game.outcome = end_on_board(&game.history, game.standing.capture_count, &game.profile);
+        game.outcome = game.end_at_start();
         Ok(game)
+    }
+
+    /// A game is drawn when a position in which neither side can mate has arisen (5.2.2). One that
+    /// the game is set up with has not: such a game ends with its first move, or by a flag or a
+    /// resignation, which then draw.
+    fn end_at_start(&self) -> Option<Outcome> {
+        let outcome = end_on_board(&self.history, self.standing.capture_count, &self.profile)?;
+        let has_arisen = self.history.ply() > 0;
+        let is_dead = matches!(
+            outcome.termination,
+            Termination::DeadPosition | Termination::MaterialDraw
+        );
+        (has_arisen || !is_dead).then_some(outcome)
     }
 
     /// Begins a game as it was recorded: whether it is over there is not judged again.

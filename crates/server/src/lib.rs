@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+mod actions;
+mod clocks;
 mod desk;
 mod fields;
 mod follow;
@@ -18,6 +20,7 @@ mod record;
 mod reject;
 mod rules_service;
 mod serve;
+mod standing;
 mod status;
 mod stream;
 mod view;

@@ -17,6 +17,22 @@ pub const HISTORY_MOVES_MAX: usize = referee_laws::History::MOVES_MAX;
 pub const GAME_EVENTS_MAX: i64 = referee_store::limits::ENTRIES_PER_GAME;
 /// The longest name to show of a player, in bytes.
 pub const PLAYER_BYTES_MAX: usize = 256;
+/// The longest reason that a player gives, in bytes.
+pub const REASON_BYTES_MAX: usize = 256;
+/// The longest reason of a decision, in bytes.
+pub const DECISION_REASON_BYTES_MAX: usize = 1_024;
+/// The greatest number of squares in one touch.
+pub const TOUCHED_SQUARES_MAX: usize = 16;
+/// The greatest number of squares from which pieces are displaced at once.
+pub const DISPLACED_SQUARES_MAX: usize = 32;
+/// The greatest number of sides that are absent.
+pub const ABSENT_SIDES_MAX: usize = 2;
+/// The greatest time of a penalty or of extra time, in milliseconds: a day.
+pub const PENALTY_MS_MAX: u64 = 86_400_000;
+/// The greatest number of moves of a side before a game is taken over.
+pub const SETUP_MOVES_MAX: u32 = 1_000;
+/// The greatest number of illegal moves that are set.
+pub const SETUP_ILLEGAL_MOVES_MAX: u32 = 100;
 /// The greatest number of labels of a game.
 pub const LABELS_MAX: usize = 16;
 /// The greatest number of labels in a filter.

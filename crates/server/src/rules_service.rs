@@ -5,10 +5,13 @@ use referee_chess::{Bitboard, Epd, Fen, Position, ShredderFen, Square};
 use referee_laws::{Game, Profile};
 use tonic::{Request, Response, Status};
 
+use crate::actions::check_move_text;
+use crate::clocks::{limited, read_timing, write_settings};
 use crate::fields::Fields;
 use crate::limits;
 use crate::profile_fields::{describe_profiles, read_profile, write_profile};
-use crate::read::{check_move_text, read_game, read_start, read_variant};
+use crate::read::{from_game_error, read_game, read_start, read_variant};
+use crate::record::taken_over;
 use crate::status::ApiError;
 use crate::view;
 
@@ -48,7 +51,10 @@ impl v1::rules_service_server::RulesService for Rules {
         fields.finish()?;
         let game = read_game("position", position, profile)?;
         Ok(Response::new(v1::AdjudicatePositionResponse {
-            adjudication: Some(view::adjudication(&game.adjudication())),
+            adjudication: Some(view::adjudication(
+                &game.adjudication(),
+                game.profile().parameters.points,
+            )),
             fen: game.position().to_string(),
         }))
     }
@@ -86,7 +92,7 @@ fn validate(request: &v1::ValidateMoveRequest) -> Result<v1::ValidateMoveRespons
     if let Some(outcome) = game.outcome() {
         let answer = Answer::Illegal(v1::IllegalMove {
             reason: v1::IllegalReason::GameOver.into(),
-            citation: view::outcome(Some(outcome)).citations.into_iter().next(),
+            citation: outcome.citations.first().map(view::citation),
             text: format!("The game is over in this position. {}", outcome.text),
             ..v1::IllegalMove::default()
         });
@@ -104,7 +110,10 @@ fn validate(request: &v1::ValidateMoveRequest) -> Result<v1::ValidateMoveRespons
             Answer::Legal(v1::LegalMove {
                 r#move: Some(played),
                 fen: after.position().to_string(),
-                adjudication: Some(view::adjudication(&after.adjudication())),
+                adjudication: Some(view::adjudication(
+                    &after.adjudication(),
+                    after.profile().parameters.points,
+                )),
             })
         }
     };
@@ -237,30 +246,60 @@ pub(crate) fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game
         position,
         &mut fields,
     );
+    let settings = asked.clock_settings.as_ref();
+    let setup = asked.setup.as_ref();
+    let timing = read_timing("game", settings, setup, &profile, &mut fields);
+    check_setup("game.setup", setup, &mut fields);
     fields.finish()?;
     let overrides = asked
         .rule_profile
         .as_ref()
         .and_then(|profile| profile.overrides);
     let resolved = write_profile(&profile, overrides);
-    let game = read_game("game.initial_position", position, profile)?;
+    let field = "game.initial_position";
+    let start = read_start(field, position, profile.variant.castling_mode())?;
+    let start = taken_over(start, timing, setup);
+    let game =
+        Game::new(profile, &start).map_err(|error| from_game_error(field, &start, &error))?;
+    let moves = game.history().moves();
     let genesis = v1::Game {
         white_player: asked.white_player.clone(),
         black_player: asked.black_player.clone(),
         rule_profile: Some(resolved),
         initial_position: Some(v1::Position {
             base: Some(v1::position::Base::Fen(base_fen(game.history().base()))),
-            moves: game
-                .history()
-                .moves()
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
+            moves: moves.map(|uci| uci.to_string()).collect(),
         }),
         labels: asked.labels.clone(),
+        clock_settings: Some(write_settings(&start.timing)),
+        setup: asked.setup,
         ..v1::Game::default()
     };
     Ok((genesis, game))
+}
+
+/// Checks what a game is taken over with, besides its clocks.
+fn check_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) {
+    let Some(setup) = setup else { return };
+    for (name, count, max) in [
+        (
+            "white_illegal_moves",
+            setup.white_illegal_moves,
+            limits::SETUP_ILLEGAL_MOVES_MAX,
+        ),
+        (
+            "black_illegal_moves",
+            setup.black_illegal_moves,
+            limits::SETUP_ILLEGAL_MOVES_MAX,
+        ),
+        (
+            "plies_without_capture",
+            setup.plies_without_capture.unwrap_or_default(),
+            limits::HISTORY_MOVES_MAX as u32,
+        ),
+    ] {
+        limited(&format!("{field}.{name}"), count, max, fields);
+    }
 }
 
 /// Writes the position that a game begins in, with the double step just before it, without which a

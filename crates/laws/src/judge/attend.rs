@@ -3,7 +3,7 @@
 use referee_chess::Color;
 
 use super::draft::Draft;
-use super::{draw_for_no_mate, remark_conduct};
+use super::draw_for_no_mate;
 use crate::adjudicate::end_on_board;
 use crate::clock::Time;
 use crate::game::Game;
@@ -77,10 +77,10 @@ impl Game {
         draft.clock(|clocks, now| clocks.pause(now));
         draft.standing.phase = Phase::Paused;
         match by {
-            Some(side) => remark_conduct(
-                &mut draft,
-                format!("{side} stops the clocks; the arbiter looks at the reason."),
-            ),
+            Some(side) => {
+                let text = format!("{side} stops the clocks; the arbiter looks at the reason.");
+                draft.remark(&["6.11.4"], text);
+            }
             None => draft.remark(&["6.11"], "The clocks are stopped.".into()),
         }
         draft
@@ -229,7 +229,8 @@ impl Game {
     fn can_end_at(&self, ply: u32) -> bool {
         let mut at: History = self.history().clone();
         at.reinstate(ply);
-        if !at.position().has_legal_moves() {
+        // The position that the game was set up with did not arise by a move.
+        if ply == 0 || !at.position().has_legal_moves() {
             return false;
         }
         match self.outcome() {

@@ -7,7 +7,6 @@ use super::illegal::Offence;
 use super::touch::squares_of;
 use crate::action::MoveIntent;
 use crate::adjudicate::end_on_board;
-use crate::articles::cite;
 use crate::clock::{Clocks, Time};
 use crate::game::Game;
 use crate::history::History;
@@ -117,10 +116,9 @@ impl Game {
             complete(draft, side);
         }
         if draft.standing.displaced_by == Some(side) && is_completed {
-            draft.ruling.improper = true;
-            draft.ruling.citations = vec![cite("7.4")];
-            draft.ruling.text =
+            let text =
                 format!("{side} has displaced pieces and has to restore them in the own time.");
+            draft.remark(&["7.4"], text);
         }
         Ok(())
     }

@@ -3,7 +3,6 @@
 use referee_chess::{Color, Move, MoveKind, Position, Role, Square};
 
 use super::draft::Draft;
-use super::remark_conduct;
 use crate::action::TouchIntent;
 use crate::clock::Time;
 use crate::game::Game;
@@ -293,10 +292,8 @@ impl Game {
             return Ok(draft);
         }
         if side != self.position().turn() {
-            remark_conduct(
-                &mut draft,
-                format!("{side} does not have the move, so the touch binds to nothing."),
-            );
+            let text = format!("{side} does not have the move, so the touch binds to nothing.");
+            draft.remark(&["4.3", "11.5"], text);
             return Ok(draft);
         }
         let parameters = &self.profile().parameters;
@@ -380,10 +377,8 @@ impl Game {
     pub(super) fn decide_displacing(&self, side: Color, now: Time) -> Draft {
         let mut draft = self.draft(now);
         draft.standing.displaced_by = Some(side);
-        draft.ruling.improper = true;
         let text = format!("{side} restores the pieces in the own time.");
-        draft.ruling.citations = vec![crate::articles::cite("7.4")];
-        draft.ruling.text = text;
+        draft.remark(&["7.4"], text);
         draft
     }
 
