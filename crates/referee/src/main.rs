@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod conform_command;
 mod log;
 mod perft_command;
 mod serve_command;
@@ -32,6 +33,8 @@ enum Command {
     Serve(serve_command::ServeArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
     Perft(perft_command::PerftArguments),
+    /// Plays conformance cases through the API of a referee, this one or another.
+    Conform(conform_command::ConformArguments),
 }
 
 fn main() -> ExitCode {
@@ -54,5 +57,6 @@ fn main() -> ExitCode {
     match arguments.command {
         Command::Serve(serve) => serve.run(),
         Command::Perft(perft) => perft.run(),
+        Command::Conform(conform) => conform.run(),
     }
 }

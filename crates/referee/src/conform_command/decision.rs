@@ -117,7 +117,9 @@ fn claim_decision(action: &str) -> Option<v1::ClaimDecision> {
     ];
     let mut found = decisions.iter().filter_map(|(beginning, decision)| {
         let claim = action.strip_prefix(beginning)?;
-        ["III_4", "III_5", "claim"].contains(&claim).then_some(*decision)
+        ["III_4", "III_5", "claim"]
+            .contains(&claim)
+            .then_some(*decision)
     });
     found.next()
 }

@@ -72,13 +72,16 @@ fn name(kind: &str, fields: &Fields) -> String {
 }
 
 fn read_time(fields: &Fields) -> Result<Option<v1::PlatformTime>, CaseError> {
-    let at = fields.time("at_ms")?.map(platform_time::Time::At);
+    let at = fields.time("at_ms")?.map(platform_time::Kind::At);
     let elapsed = fields.time("elapsed_ms")?;
     if at.is_some() && elapsed.is_some() {
-        return Err(fields.error("elapsed_ms", "cannot stand beside at_ms; leave one of them out"));
+        return Err(fields.error(
+            "elapsed_ms",
+            "cannot stand beside at_ms; leave one of them out",
+        ));
     }
-    let time = at.or(elapsed.map(platform_time::Time::Elapsed));
-    Ok(time.map(|time| v1::PlatformTime { time: Some(time) }))
+    let time = at.or(elapsed.map(platform_time::Kind::Elapsed));
+    Ok(time.map(|time| v1::PlatformTime { kind: Some(time) }))
 }
 
 fn read_steps(kind: &str, fields: &Fields) -> Result<Vec<Step>, CaseError> {

@@ -175,7 +175,9 @@ fn count_moves(fields: &Fields, events: &[Event], game: &mut v1::Game) -> Result
         let Some(number) = place.small_number("move_number")? else {
             continue;
         };
-        let earlier = events[..index].iter().filter(|event| event.steps == [Step::Complete(side)]);
+        let earlier = events[..index]
+            .iter()
+            .filter(|event| event.steps == [Step::Complete(side)]);
         let before = number.saturating_sub(1);
         let before = before.saturating_sub(u32::try_from(earlier.count()).unwrap_or(u32::MAX));
         let setup = game.setup.get_or_insert_default();

@@ -96,7 +96,8 @@ fn read_value(
                 .collect();
             let found = words.iter().find(|(word, _)| *word == spelled(text));
             let wrong = || {
-                let words: Vec<String> = words.iter().map(|(word, _)| word.to_lowercase()).collect();
+                let words: Vec<String> =
+                    words.iter().map(|(word, _)| word.to_lowercase()).collect();
                 fields.error(name, format!("must be one of {}", words.join(", ")))
             };
             found

@@ -32,9 +32,7 @@ pub(super) fn result(fields: &Fields, name: &str) -> Result<Option<v1::GameResul
         let words = words.join(" ");
         fields.error(name, format!("must be one of {words}, but is '{text}'"))
     };
-    found
-        .map(|(_, result)| Some(*result))
-        .ok_or_else(unknown)
+    found.map(|(_, result)| Some(*result)).ok_or_else(unknown)
 }
 
 /// Returns the word for a result.
