@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod can_mate_command;
 mod conform_command;
 mod log;
 mod perft_command;
@@ -31,6 +32,8 @@ struct Arguments {
 enum Command {
     /// Runs the gRPC service.
     Serve(serve_command::ServeArguments),
+    /// Says whether a side can still mate by any series of legal moves.
+    CanMate(can_mate_command::CanMateArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
     Perft(perft_command::PerftArguments),
     /// Plays conformance cases through the API of a referee, this one or another.
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
     }
     match arguments.command {
         Command::Serve(serve) => serve.run(),
+        Command::CanMate(can_mate) => can_mate.run(),
         Command::Perft(perft) => perft.run(),
         Command::Conform(conform) => conform.run(),
     }

@@ -192,11 +192,12 @@ impl Expectation {
     fn check_clocks(&self, end: &End, wrong: &mut Vec<Failure>) {
         let standing = end.game.standing.clone().unwrap_or_default();
         let clocks = standing.clocks.clone().unwrap_or_default();
+        let both = [clocks.white.clone(), clocks.black.clone()];
+        let both = both.map(Option::unwrap_or_default);
+        let has_time = both.iter().any(|clock| clock.time_left.is_some());
         for (index, side, color) in SIDES {
             let expected = &self.clocks[index];
-            let clock = [&clocks.white, &clocks.black][index]
-                .clone()
-                .unwrap_or_default();
+            let clock = &both[index];
             let left = left_ms(&standing, color).map_or("none".to_owned(), |ms| ms.to_string());
             expect(wrong, &format!("clock {side}_ms"), expected.left_ms, left);
             let ruled: i64 = end
@@ -210,6 +211,11 @@ impl Expectation {
                 .sum();
             let what = format!("clock {side}_delta_ms");
             expect(wrong, &what, expected.ruled_ms, ruled.to_string());
+            // A side that plays without a clock gets nothing for its moves.
+            let is_timed = clock.time_left.is_some() || !has_time;
+            if !is_timed {
+                continue;
+            }
             let mode = words::bonus_mode_word(clock.bonus_mode());
             let expected = self.bonus_mode.map(words::bonus_mode_word);
             expect(

@@ -279,17 +279,29 @@ impl Table<'_> {
     /// Asks who can still mate, by the Laws, whatever the profile of the case makes of it.
     async fn ask_can_mate(&mut self, game: &v1::Game) -> Result<[v1::CanMate; 2], Status> {
         let profile = game.rule_profile.as_ref();
-        let request = v1::AdjudicatePositionRequest {
-            position: Some(position(&game.fen, Vec::new())),
-            rule_profile: Some(v1::RuleProfile {
-                variant: profile.map(|profile| profile.variant).unwrap_or_default(),
-                ..v1::RuleProfile::default()
-            }),
+        let rule_profile = v1::RuleProfile {
+            variant: profile.map(|profile| profile.variant).unwrap_or_default(),
+            ..v1::RuleProfile::default()
         };
-        let response = self.clients.rules.adjudicate_position(request).await?;
-        let adjudication = response.into_inner().adjudication.unwrap_or_default();
-        Ok([adjudication.white_can_mate(), adjudication.black_can_mate()])
+        let position = position(&game.fen, Vec::new());
+        can_mate(self.clients, position, rule_profile).await
     }
+}
+
+/// Asks whether White and Black can still mate.
+pub(super) async fn can_mate(
+    clients: &mut Clients,
+    position: v1::Position,
+    rule_profile: v1::RuleProfile,
+) -> Result<[v1::CanMate; 2], Status> {
+    let request = v1::CanMateRequest {
+        position: Some(position),
+        rule_profile: Some(rule_profile),
+        ..v1::CanMateRequest::default()
+    };
+    let answers = clients.rules.can_mate(request).await?.into_inner();
+    let read = |answer: Option<v1::CanMateAnswer>| answer.unwrap_or_default().can_mate();
+    Ok([read(answers.white), read(answers.black)])
 }
 
 /// Returns the side that has the move in a position.

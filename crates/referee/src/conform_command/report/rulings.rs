@@ -5,7 +5,7 @@ use referee_api::v1::action::Kind;
 use serde_json::Value;
 
 use super::super::fields::seat;
-use super::super::play::{create, side_to_move};
+use super::super::play::{can_mate, create, side_to_move};
 use super::super::target::{Clients, words_of};
 use super::super::verdict::Failure;
 use super::super::words;
@@ -30,6 +30,9 @@ pub(super) const KNOWN: &[&str] = &[
     "insuff_b",
 ];
 
+/// What asks who can still mate.
+const ASKS_CAN_MATE: [&str; 3] = ["helpmate", "insuff_w", "insuff_b"];
+
 pub(super) async fn judge_position(report: &Report, clients: &mut Clients) -> Judged {
     let request = v1::AdjudicatePositionRequest {
         position: Some(report.position_after(report.moves.len())),
@@ -37,9 +40,26 @@ pub(super) async fn judge_position(report: &Report, clients: &mut Clients) -> Ju
     };
     let answer = clients.rules.adjudicate_position(request).await;
     let answer = answer.map_err(|status| no_answer("judge the position", &status))?;
-    let found = answer.into_inner().adjudication.unwrap_or_default();
+    let mut found = answer.into_inner().adjudication.unwrap_or_default();
     let expected = report.expected();
     let mut wrong = Vec::new();
+    if expected.names().any(|name| ASKS_CAN_MATE.contains(&name)) {
+        let position = report.position_after(report.moves.len());
+        let asked = can_mate(clients, position, report.profile()).await;
+        let asked = asked.map_err(|status| no_answer("ask who can mate", &status))?;
+        // What is said at once must not contradict what is found by searching.
+        for (quick, asked) in [found.white_can_mate(), found.black_can_mate()]
+            .iter()
+            .zip(asked)
+        {
+            if *quick != v1::CanMate::Unknown && *quick != asked {
+                let (asked, quick) = (asked.as_str_name(), quick.as_str_name());
+                wrong.push(Failure::new("can mate", asked, quick));
+            }
+        }
+        found.set_white_can_mate(asked[0]);
+        found.set_black_can_mate(asked[1]);
+    }
     for name in expected.names() {
         let Some(value) = expected.value(name) else {
             continue;
