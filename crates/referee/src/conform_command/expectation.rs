@@ -164,6 +164,16 @@ impl Expectation {
         wrong
     }
 
+    /// Returns what is not as expected of a game that was never created.
+    pub(super) fn check_rejected(&self) -> Vec<Failure> {
+        let mut wrong = Vec::new();
+        let expected = self.result.map(words::result_word);
+        let ongoing = words::result_word(v1::GameResult::Ongoing);
+        expect(&mut wrong, "result", expected, ongoing.to_owned());
+        expect(&mut wrong, "over", self.is_over, false.to_string());
+        wrong
+    }
+
     fn check_outcome(&self, game: &v1::Game, wrong: &mut Vec<Failure>) {
         let outcome = game.outcome.clone().unwrap_or_default();
         let result = words::result_word(outcome.result());
