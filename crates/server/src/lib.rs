@@ -9,9 +9,11 @@
 mod actions;
 mod clocks;
 mod desk;
+mod export;
 mod fields;
 mod follow;
 mod game_service;
+mod keys;
 pub mod limits;
 mod play;
 mod profile_fields;
@@ -25,5 +27,6 @@ mod status;
 mod stream;
 mod view;
 
+pub use keys::{KeyError, RecordKey, read_public_key};
 pub use serve::{ServeError, ServeOptions, serve};
 pub use status::{ApiError, DOMAIN, Violation};

@@ -15,6 +15,7 @@ use tonic_health::ServingStatus;
 
 use crate::desk::Desk;
 use crate::game_service::Games;
+use crate::keys::RecordKey;
 use crate::limits;
 use crate::reject::RejectLayer;
 use crate::rules_service::Rules;
@@ -25,12 +26,15 @@ pub struct ServeOptions {
     /// How long open calls and streams may go on after the signal to stop. Connections that are
     /// still open then are dropped, silent ones among them.
     pub drain_timeout: Duration,
+    /// What signs exported records; without it they are not signed.
+    pub record_key: Option<RecordKey>,
 }
 
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
         ServeOptions {
             drain_timeout: Duration::from_secs(10),
+            record_key: None,
         }
     }
 }
@@ -87,8 +91,13 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     set_health(&health, ServingStatus::Serving).await;
+    let drain_timeout = options.drain_timeout;
     let (stopping, is_stopping) = watch::channel(false);
-    let games = Games::new(Arc::new(Desk::new(store)), is_stopping.clone());
+    let games = Games::new(
+        Arc::new(Desk::new(store)),
+        options.record_key.map(Arc::new),
+        is_stopping.clone(),
+    );
     let (v1, v1alpha) = (reflection(), reflection());
     let router = Server::builder()
         .timeout(limits::CALL_TIMEOUT)
@@ -118,7 +127,7 @@ pub async fn serve(
     }
     set_health(&health, ServingStatus::NotServing).await;
     stopping.send_replace(true);
-    match tokio::time::timeout(options.drain_timeout, serving).await {
+    match tokio::time::timeout(drain_timeout, serving).await {
         Ok(ended) => ended.map_err(ServeError::Transport),
         Err(_) => {
             tracing::warn!("dropped the connections that were open at the drain deadline");
