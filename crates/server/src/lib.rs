@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod actions;
+mod afterthought;
 mod clocks;
 mod desk;
 mod export;
@@ -15,11 +16,13 @@ mod follow;
 mod game_service;
 mod keys;
 pub mod limits;
+mod mating;
 mod play;
 mod profile_fields;
 mod read;
 mod record;
 mod reject;
+mod replay;
 mod rules_service;
 mod serve;
 mod standing;
@@ -28,5 +31,6 @@ mod stream;
 mod view;
 
 pub use keys::{KeyError, RecordKey, read_public_key};
+pub use replay::{Replay, ReplayError};
 pub use serve::{ServeError, ServeOptions, serve};
 pub use status::{ApiError, DOMAIN, Violation};
