@@ -6,9 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod can_mate_command;
+mod export_command;
+mod limits;
 mod log;
 mod perft_command;
+mod record_file;
 mod serve_command;
+mod verify_command;
 
 use std::process::ExitCode;
 
@@ -35,6 +39,10 @@ enum Command {
     CanMate(can_mate_command::CanMateArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
     Perft(perft_command::PerftArguments),
+    /// Writes the record of a game, to be checked by `referee verify`.
+    Export(export_command::ExportArguments),
+    /// Checks exported game records: hash chain, signature, rulings, board and clocks.
+    Verify(verify_command::VerifyArguments),
 }
 
 fn main() -> ExitCode {
@@ -58,5 +66,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::CanMate(can_mate) => can_mate.run(),
         Command::Perft(perft) => perft.run(),
+        Command::Export(export) => export.run(),
+        Command::Verify(verify) => verify.run(),
     }
 }

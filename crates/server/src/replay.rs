@@ -61,7 +61,7 @@ impl From<ApiError> for ReplayError {
     fn from(error: ApiError) -> ReplayError {
         match error {
             ApiError::InvariantBroken { what } => ReplayError::new(what),
-            error => ReplayError::new(error.to_string()),
+            error => ReplayError::new(error.to_action_error().message),
         }
     }
 }
@@ -114,7 +114,8 @@ impl Replay {
         let action = self.read(message)?;
         let standing = event.standing.as_ref();
         let now = stored_time(standing.and_then(|standing| standing.time))?;
-        let now = now.ok_or_else(|| ReplayError::new("there is no time on the game's time line"))?;
+        let now =
+            now.ok_or_else(|| ReplayError::new("there is no time on the game's time line"))?;
         let time = event
             .event_time
             .ok_or_else(|| ReplayError::new("there is no time of the event"))?;
