@@ -16,6 +16,7 @@ use tonic_health::ServingStatus;
 use crate::afterthought::look;
 use crate::desk::Desk;
 use crate::game_service::Games;
+use crate::keys::RecordKey;
 use crate::limits;
 use crate::reject::RejectLayer;
 use crate::rules_service::Rules;
@@ -26,12 +27,15 @@ pub struct ServeOptions {
     /// How long open calls and streams may go on after the signal to stop. Connections that are
     /// still open then are dropped, silent ones among them.
     pub drain_timeout: Duration,
+    /// What signs exported records; without it they are not signed.
+    pub record_key: Option<RecordKey>,
 }
 
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
         ServeOptions {
             drain_timeout: Duration::from_secs(10),
+            record_key: None,
         }
     }
 }
@@ -88,12 +92,14 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     set_health(&health, ServingStatus::Serving).await;
+    let drain_timeout = options.drain_timeout;
     let (stopping, is_stopping) = watch::channel(false);
     let (looks, queue) = mpsc::channel(limits::MATE_QUEUE_MAX);
     let desk = Arc::new(Desk::new(store, looks));
     let looking = look(Arc::clone(&desk), queue, is_stopping.clone());
     tokio::spawn(looking);
-    let games = Games::new(desk, is_stopping.clone());
+    let record_key = options.record_key.map(Arc::new);
+    let games = Games::new(desk, record_key, is_stopping.clone());
     let (v1, v1alpha) = (reflection(), reflection());
     let router = Server::builder()
         .timeout(limits::CALL_TIMEOUT)
@@ -124,7 +130,7 @@ pub async fn serve(
     }
     set_health(&health, ServingStatus::NotServing).await;
     stopping.send_replace(true);
-    match tokio::time::timeout(options.drain_timeout, serving).await {
+    match tokio::time::timeout(drain_timeout, serving).await {
         Ok(ended) => ended.map_err(ServeError::Transport),
         Err(_) => {
             tracing::warn!("dropped the connections that were open at the drain deadline");
