@@ -178,6 +178,7 @@ impl Desk {
             state: state(game, 0).into(),
             genesis: genesis.encode_to_vec(),
             create_time_us,
+            deadline_us: None,
         };
         let created = self.store.create(new).await;
         let row = created.map_err(|error| from_create(error, &name, &request.request_id))?;
@@ -412,6 +413,7 @@ fn lay_down(
         bytes: event.encode_to_vec(),
         state: state(&after, sequence).into(),
         update_time_us: time_us,
+        deadline_us: None,
     };
     let response = v1::SubmitActionResponse {
         ruling: Some(ruling),
