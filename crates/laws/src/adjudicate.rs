@@ -179,6 +179,9 @@ pub(crate) fn end_by_dead_position(
     profile: &Profile,
     tier: Tier,
 ) -> Option<Outcome> {
+    if profile.parameters.dead_position_claim {
+        return None;
+    }
     let test = profile.parameters.dead_position;
     let rules = (profile, Purpose::DeadPosition, tier);
     let white = examine(test, history, Color::White, rules).no_mate()?;

@@ -11,7 +11,7 @@ use lru::LruCache;
 use prost::Message;
 use referee_api::v1;
 use referee_chess::{Position, UciMove};
-use referee_laws::{Action, Game, Judgment, Keeper, Phase, Time};
+use referee_laws::{Action, Game, Intent, Judgment, Keeper, Phase, Seat, Time};
 use referee_store::{
     Answer, AnswerBody, Append, AppendError, Appended, Created, GameKey, GameRow, NewGame, Store,
     Write,
@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 use crate::actions::Submitted;
+use crate::afterthought::{self, Looks};
 use crate::clocks::{ToldTime, write_line};
 use crate::limits;
 use crate::record::{damaged, read_effects, read_event, read_genesis};
@@ -34,6 +35,18 @@ pub(crate) const PLATFORM: &str = "default";
 pub(crate) struct Desk {
     store: Arc<dyn Store>,
     cells: Mutex<LruCache<String, Arc<Cell>>>,
+    looks: Looks,
+}
+
+/// What the referee found by itself, to be recorded.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    /// A request id that no caller can send.
+    pub(crate) request_id: String,
+    /// What was found, for the record.
+    pub(crate) kind: v1::referee_finding::Kind,
+    /// What was found, for the rules.
+    pub(crate) intent: Intent,
 }
 
 /// The place of one game in memory.
@@ -135,11 +148,12 @@ fn key_of(id: &str) -> GameKey {
 }
 
 impl Desk {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Desk {
+    pub(crate) fn new(store: Arc<dyn Store>, looks: Looks) -> Desk {
         let capacity = NonZeroUsize::new(limits::GAMES_CACHED_MAX).unwrap_or(NonZeroUsize::MIN);
         Desk {
             store,
             cells: Mutex::new(LruCache::new(capacity)),
+            looks,
         }
     }
 
@@ -242,7 +256,12 @@ impl Desk {
                 return told.ok_or_else(|| ApiError::field("action.platform_time.at", BACKWARDS));
             };
             let judgment = judge(&live.game, &action, now).await?;
+            let has_effects = judgment.entry.is_some();
             let (response, write) = lay_down(live, &message, judgment, arrival_us);
+            if !has_effects && action.seat == Seat::Referee {
+                // What the referee found changes nothing, and nobody waits for an answer.
+                return Ok(response);
+            }
             let append = Append {
                 key: key_of(id),
                 expected_sequence: live.sequence,
@@ -257,10 +276,11 @@ impl Desk {
                         // A record that cannot be applied is read again by whoever comes next.
                         let applied = live.apply(event);
                         cell.sequence.send_replace(event.sequence);
-                        if applied.is_err() {
+                        if let Err(error) = applied {
                             *slot = None;
+                            return Err(error);
                         }
-                        applied?;
+                        afterthought::leave(&self.looks, id, &live.game, event.r#move.is_some());
                     }
                     return Ok(response);
                 }
@@ -274,6 +294,27 @@ impl Desk {
             }
         }
         Err(ApiError::Overloaded)
+    }
+
+    /// Records what the referee found by itself, where it changes something.
+    pub(crate) async fn find(&self, id: &str, finding: Finding) -> Result<(), ApiError> {
+        let message = v1::Action {
+            seat: v1::Seat::Referee.into(),
+            request_id: finding.request_id,
+            kind: Some(v1::action::Kind::RefereeFinding(v1::RefereeFinding {
+                kind: Some(finding.kind),
+            })),
+            ..v1::Action::default()
+        };
+        let submitted = Submitted {
+            action: Action {
+                seat: Seat::Referee,
+                intent: finding.intent,
+            },
+            told_time: None,
+        };
+        let answered = self.submit(id, message, submitted, view::now_us()).await;
+        answered.map(|_| ())
     }
 
     /// A stale action is refused, unless it was answered before.

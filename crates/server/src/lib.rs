@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 
 mod actions;
+mod afterthought;
 mod clocks;
 mod desk;
 mod fields;
 mod follow;
 mod game_service;
 pub mod limits;
+mod mating;
 mod play;
 mod profile_fields;
 mod read;

@@ -90,5 +90,16 @@ pub const RETRY_DELAY: Duration = Duration::from_millis(250);
 pub const CONCURRENT_STREAMS_MAX: u32 = 1_000;
 /// The number of open watch and play streams of the whole process.
 pub const OPEN_STREAMS_MAX: usize = 50_000;
+/// The positions that a question of who can mate may visit where it does not say.
+pub const MATE_NODES_DEFAULT: u64 = 2_000_000;
+/// The greatest number of positions that it may visit: some seconds.
+pub const MATE_NODES_MAX: u64 = 10_000_000;
+/// The positions that the second look at a provisional result may visit.
+pub const MATE_NODES_PROVISIONAL: u64 = 20_000_000;
+/// The questions of who can mate that are worked on at once, beside those of games.
+pub const MATE_QUESTIONS_MAX: usize = 64;
+/// The positions of games that wait to be looked at by the whole mate solver; a further one is
+/// looked at when its game ends, or not.
+pub const MATE_QUEUE_MAX: usize = 1_024;
 /// How long a unary call may take on the server.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);

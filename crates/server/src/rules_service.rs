@@ -9,6 +9,7 @@ use crate::actions::check_move_text;
 use crate::clocks::{limited, read_timing, write_settings};
 use crate::fields::Fields;
 use crate::limits;
+use crate::mating::Mating;
 use crate::profile_fields::{describe_profiles, read_profile, write_profile};
 use crate::read::{from_game_error, read_game, read_start, read_variant};
 use crate::record::taken_over;
@@ -16,8 +17,10 @@ use crate::status::ApiError;
 use crate::view;
 
 /// Answers `RulesService`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rules;
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    mating: Mating,
+}
 
 #[tonic::async_trait]
 impl v1::rules_service_server::RulesService for Rules {
@@ -57,6 +60,13 @@ impl v1::rules_service_server::RulesService for Rules {
             )),
             fen: game.position().to_string(),
         }))
+    }
+
+    async fn can_mate(
+        &self,
+        request: Request<v1::CanMateRequest>,
+    ) -> Result<Response<v1::CanMateResponse>, Status> {
+        Ok(Response::new(self.mating.answer(request.get_ref()).await?))
     }
 
     async fn convert_notation(

@@ -233,7 +233,8 @@ impl fmt::Display for LedgerError {
 
 impl core::error::Error for LedgerError {}
 
-/// Checks that a change follows from its lines, without the code that made it.
+/// Checks that a change follows from its lines, without the code that made it. The change may be
+/// that of a whole entry, which several operations made one after the other.
 ///
 /// # Errors
 ///
@@ -254,17 +255,19 @@ impl core::error::Error for LedgerError {}
 pub fn adds_up(before: &Clocks, change: &ClockChange) -> Result<(), LedgerError> {
     let mut left = Color::ALL.map(|side| before.side(side).left_ms);
     let mut latest = before.since.unwrap_or(Time::ORIGIN);
-    // What may still be said to have passed, since the clocks were last settled.
-    let mut told = latest;
+    let mut runs = Runs {
+        side: before.running.filter(|_| !before.paused),
+        is_paused: before.paused,
+        is_started: false,
+        told: latest,
+    };
     for (line, entry) in change.lines.iter().enumerate() {
         if entry.received < latest {
             return Err(LedgerError::OutOfOrder { line });
         }
         latest = entry.received;
-        check_elapsed(before, entry, told).map_err(|wrong| wrong(line))?;
-        if entry.elapsed_ms > 0 {
-            told = entry.received;
-        }
+        check_elapsed(runs, entry).map_err(|wrong| wrong(line))?;
+        runs.follow(entry);
         if !is_credit_known(change, entry) {
             return Err(LedgerError::WrongCredit { line });
         }
@@ -297,18 +300,47 @@ fn sum(left: Option<u64>, entry: &LedgerLine) -> Option<Option<u64>> {
     }
 }
 
-/// Checks what passed and was charged for it; `told` is up to when lines above have told it.
-fn check_elapsed(
-    before: &Clocks,
-    entry: &LedgerLine,
+/// Which clock can have run, while the lines of one entry are read.
+#[derive(Clone, Copy)]
+struct Runs {
+    /// The side whose clock runs.
+    side: Option<Color>,
+    /// Whether both clocks stand still.
+    is_paused: bool,
+    /// Whether the clocks were started by a line above, of whichever side.
+    is_started: bool,
+    /// Up to when it was told what passed.
     told: Time,
-) -> Result<(), fn(usize) -> LedgerError> {
-    let runs = before.running == Some(entry.side) && !before.paused;
-    let passed = match entry.cause {
-        LedgerCause::Resume if !before.paused => 0,
-        LedgerCause::Resume => entry.received.since(told),
-        _ if runs => entry.received.since(told),
-        _ => 0,
+}
+
+impl Runs {
+    fn follow(&mut self, entry: &LedgerLine) {
+        match entry.cause {
+            LedgerCause::Start if self.side.is_none() => {
+                self.is_started = true;
+                self.told = entry.received;
+            }
+            LedgerCause::Resume => {
+                self.side = Some(entry.side);
+                self.is_paused = false;
+                self.told = entry.received;
+            }
+            _ if entry.elapsed_ms > 0 => self.told = entry.received,
+            _ => {}
+        }
+    }
+}
+
+/// Checks what passed and was charged for it.
+fn check_elapsed(runs: Runs, entry: &LedgerLine) -> Result<(), fn(usize) -> LedgerError> {
+    let can_pass = match entry.cause {
+        LedgerCause::Resume => runs.is_paused,
+        _ => runs.side == Some(entry.side) || runs.is_started,
+    };
+    let passed = if can_pass {
+        entry.received.since(runs.told)
+    } else {
+        0
     };
     if entry.elapsed_ms > passed {
         return Err(|line| LedgerError::WrongElapsed { line });

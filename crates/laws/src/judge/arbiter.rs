@@ -11,6 +11,7 @@ use crate::game::Game;
 use crate::outcome::{GameResult, Outcome, Termination};
 use crate::profile::RapidArticle;
 use crate::ruling::{Reason, Ruling, Verdict};
+use crate::standing::Phase;
 
 /// Moves of each side after which colors and set-up are no longer put right (7.3, A.5.1).
 const MOVES_TO_CORRECT: u32 = 10;
@@ -129,6 +130,10 @@ impl Game {
             return Err(Ruling::refused(Reason::NotAllowed, &["7.1"], text));
         }
         self.rewind(draft, ply);
+        if let Phase::Adjourned { .. } = draft.standing.phase {
+            // The sealed move belongs to a position that is no longer on the board.
+            draft.standing.phase = Phase::Paused;
+        }
         let text = format!("The position of ply {ply} is reinstated.");
         draft.remark(&["7.1"], text);
         Ok(())
@@ -178,7 +183,7 @@ impl Game {
         let (side, is_draw) = (claim.side, claim.claim == DrawClaim::QuickplayDraw);
         draft.standing.pending_claim = None;
         let resume = |draft: &mut Draft| {
-            if draft.standing.clocks.paused {
+            if draft.standing.clocks.paused && draft.standing.phase == Phase::Playing {
                 draft.clock(|clocks, now| clocks.resume(None, now));
             }
         };
@@ -206,6 +211,13 @@ impl Game {
                 draft.remark(&["III.5"], "The arbiter decides the claim later.".into());
             }
             ClaimDecision::Reject if claim.flag_fallen => self.end_by_flag(draft, side),
+            ClaimDecision::Reject if !is_draw => {
+                resume(draft);
+                draft.remark(
+                    &["III.4"],
+                    "The request is rejected, and play goes on.".into(),
+                );
+            }
             ClaimDecision::Reject => {
                 let ms = QUICKPLAY_COMPENSATION_MS;
                 draft.clock(|clocks, now| clocks.penalize(side, 0, ms, now));

@@ -72,7 +72,11 @@ impl Game {
         Ok(draft)
     }
 
-    pub(super) fn decide_pause(&self, by: Option<Color>, now: Time) -> Draft {
+    pub(super) fn decide_pause(&self, by: Option<Color>, now: Time) -> Result<Draft, Ruling> {
+        if self.standing().phase != Phase::Playing {
+            let text = "The clocks are stopped already.".into();
+            return Err(Ruling::refused(Reason::NotRunning, &["6.11"], text));
+        }
         let mut draft = self.draft(now);
         draft.clock(|clocks, now| clocks.pause(now));
         draft.standing.phase = Phase::Paused;
@@ -83,7 +87,7 @@ impl Game {
             }
             None => draft.remark(&["6.11"], "The clocks are stopped.".into()),
         }
-        draft
+        Ok(draft)
     }
 
     pub(super) fn decide_resumption(&self, absent: &[Color], now: Time) -> Result<Draft, Ruling> {
@@ -126,6 +130,14 @@ impl Game {
             return draft;
         }
         draft.clock(|clocks, now| clocks.resume(Some(!by), now));
+        if !absent.is_empty() {
+            // The default time runs for them from now on (I.9).
+            draft.standing.started = Some(now);
+            for side in Color::ALL {
+                let is_there = !absent.contains(&side);
+                draft.standing.arrived.set(side, is_there.then_some(now));
+            }
+        }
         let who = match absent {
             [] => "The sealed move is made, and the clock of the opponent is started.".to_owned(),
             _ => "The sealed move is made, and the clock of the player on move runs.".to_owned(),
@@ -137,6 +149,7 @@ impl Game {
     pub(super) fn decide_seal(&self, side: Color, text: &str, now: Time) -> Result<Draft, Ruling> {
         self.check_turn(side)?;
         let mut draft = self.draft(now);
+        draft.run_clock(self.side_on_clock(), now);
         draft.clock(|clocks, now| clocks.complete_move(side, now));
         draft.clock(|clocks, now| clocks.pause(now));
         draft.standing.phase = Phase::Adjourned {

@@ -241,7 +241,7 @@ impl Game {
         let window = self.profile().parameters.illegal_window_moves;
         // The moves that the other side has made since.
         let since = (now_ply - at).div_ceil(2);
-        if claimant.is_some() && window > 0 && since >= window {
+        if window > 0 && since >= window {
             let text = "The illegal move can no longer be corrected, so it stands.".into();
             return Err(Ruling::refused(Reason::ClaimTooLate, &["A.5.2"], text));
         }
@@ -249,13 +249,7 @@ impl Game {
         before.reinstate(at - 1);
         let illegal = history.moves().nth(at as usize - 1);
         let error = illegal.and_then(|uci| before.position().resolve_uci(uci).err());
-        let offence = Offence {
-            article: "7.5.1",
-            what: "made an illegal move, and the position before it is reinstated".into(),
-            touched: illegal.map(|uci| vec![uci.from]).unwrap_or_default(),
-            error,
-            exposes_king: false,
-        };
+        let offence = Offence::found(before.position(), error.as_ref());
         let mut draft = self.draft(now);
         let bonus_ms = match draft.standing.clocks.side(offender).bonus() {
             Bonus::Fischer(ms) => ms,
@@ -299,7 +293,9 @@ impl Game {
             DrawClaim::QuickplayIncrement => ("III.4", parameters.guideline_iii_4),
             _ => ("III.5", !parameters.guideline_iii_4),
         };
-        if !parameters.guideline_iii || !applies {
+        // The guidelines are never for blitz (III.2.1).
+        let is_blitz = self.profile().name == "fide_blitz";
+        if !parameters.guideline_iii || !applies || is_blitz {
             return Err(not_allowed(
                 article,
                 "It was not announced that this guideline applies.",

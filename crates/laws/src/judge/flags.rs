@@ -3,11 +3,11 @@
 use referee_chess::Color;
 
 use super::draft::{Draft, read_clock};
-use crate::clock::{Keeper, Time};
+use crate::clock::{Bonus, Keeper, Time};
 use crate::game::Game;
 use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{BothFlags, FlagVsOpenOffer};
-use crate::ruling::{Reason, Ruling, Verdict};
+use crate::ruling::{Reason, Ruling};
 use crate::standing::Phase;
 
 impl Game {
@@ -20,7 +20,9 @@ impl Game {
         (observed, moves_completed): (bool, Option<u32>),
         now: Time,
     ) -> Result<Draft, Ruling> {
-        if side != self.side_on_clock() || self.standing().phase != Phase::Playing {
+        let standing = self.standing();
+        let stands_still = standing.phase != Phase::Playing || standing.clocks.paused;
+        if side != self.side_on_clock() || stands_still {
             let text = format!("The clock of {side} does not run, so its flag cannot fall.");
             return Err(Ruling::refused(Reason::NotRunning, &["6.9"], text));
         }
@@ -109,32 +111,31 @@ impl Game {
     ) -> Result<Draft, Ruling> {
         let parameters = &self.profile().parameters;
         let mut draft = self.draft(now);
+        // The guideline is for games without time for each move (III.2.2).
+        let clocks = &self.standing().clocks;
+        let has_bonus = Color::ALL.map(|side| clocks.side(side).bonus() != Bonus::None);
+        let guideline = parameters.guideline_iii && has_bonus == [false, false];
+        if parameters.both_flags != BothFlags::Draw && first.is_none() {
+            if !guideline {
+                let text = "The indicator of the clock decides which flag fell first; until the \
+                            arbiter reports it, the game goes on.";
+                draft.remark(&["6.10.1"], text.into());
+                return Ok(draft);
+            }
+            if !last_period {
+                let text = "It was not the last period, so the game goes on.";
+                draft.remark(&["III.3.1"], text.into());
+                return Ok(draft);
+            }
+        }
         for side in Color::ALL {
             draft.clock(|clocks, now| clocks.fall(side, now));
         }
-        if parameters.both_flags == BothFlags::Draw {
-            draft.end_saying(Outcome::draw(Termination::BothFlags, "III.3.1"));
-            return Ok(draft);
-        }
-        if let Some(side) = first {
-            self.end_by_flag(&mut draft, side);
-            return Ok(draft);
-        }
-        if !parameters.guideline_iii {
-            draft.rule(
-                Verdict::Noted,
-                None,
-                &["6.10.1"],
-                "The indicator of the clock decides which flag fell first; the arbiter reports it."
-                    .into(),
-            );
-            return Ok(draft);
-        }
-        if last_period {
-            draft.end_saying(Outcome::draw(Termination::BothFlags, "III.3.1"));
-        } else {
-            let text = "It was not the last period, so the game goes on.".into();
-            draft.remark(&["III.3.1"], text);
+        match first {
+            Some(side) if parameters.both_flags == BothFlags::Indicator => {
+                self.end_by_flag(&mut draft, side);
+            }
+            _ => draft.end_saying(Outcome::draw(Termination::BothFlags, "III.3.1")),
         }
         Ok(draft)
     }

@@ -1,6 +1,6 @@
 //! Illegal moves and other irregularities that count (7.5).
 
-use referee_chess::{Color, IllegalReason, Move, MoveError, Role, Square, UciMove};
+use referee_chess::{Color, IllegalReason, Move, MoveError, Position, Role, Square, UciMove};
 
 use super::draft::Draft;
 use super::moves::named_move;
@@ -30,6 +30,24 @@ pub(super) struct Offence {
 }
 
 impl Offence {
+    /// An illegal move was found later, and the position before it is reinstated (7.5.1).
+    pub(super) fn found(before: &Position, error: Option<&MoveError>) -> Offence {
+        let what = "made an illegal move, and the position before it is reinstated".into();
+        match error {
+            Some(error) => Offence {
+                what,
+                ..Offence::illegal(before, error)
+            },
+            None => Offence {
+                article: "7.5.1",
+                what,
+                touched: Vec::new(),
+                error: None,
+                exposes_king: false,
+            },
+        }
+    }
+
     /// The clock was pressed without a move (7.5.3).
     pub(super) fn press_without_move() -> Offence {
         Offence {
@@ -56,26 +74,25 @@ impl Offence {
         }
     }
 
-    /// An illegal move was made (7.5.1).
-    fn illegal(game: &Game, error: &MoveError) -> Offence {
-        let reason = match error {
-            MoveError::Illegal(illegal) => Some(illegal.reason),
-            _ => None,
+    /// An illegal move was completed (7.5.1).
+    fn illegal(position: &Position, error: &MoveError) -> Offence {
+        let exposes_king = match error {
+            MoveError::Illegal(illegal) => match illegal.reason {
+                IllegalReason::KingIntoCheck
+                | IllegalReason::CheckRemains
+                | IllegalReason::KingExposed => true,
+                // Not where the king only crosses an attacked square.
+                IllegalReason::CastlingThroughCheck => illegal.squares.contains(illegal.to),
+                _ => false,
+            },
+            _ => false,
         };
         Offence {
             article: "7.5.1",
             what: "completed an illegal move".into(),
-            touched: game.touched_by(error),
+            touched: touched_by(position, error),
             error: Some(error.clone()),
-            exposes_king: matches!(
-                reason,
-                Some(
-                    IllegalReason::KingIntoCheck
-                        | IllegalReason::CheckRemains
-                        | IllegalReason::KingExposed
-                        | IllegalReason::CastlingThroughCheck
-                )
-            ),
+            exposes_king,
         }
     }
 }
@@ -116,18 +133,18 @@ impl Game {
                 }
             }
         }
-        if !self.counts_offences() || self.position().board().color_at(named.from) != Some(side) {
+        if !self.counts_offences() || self.position().board().piece_at(named.from).is_none() {
             return Err(refused());
         }
         if intent.undetected
-            && let Some(draft) = self.let_stand(side, named, error, intent, now)
+            && let Some(draft) = self.let_stand(side, named, error, intent, now)?
         {
             return Ok(draft);
         }
         if !intent.completed {
             return self.note_illegal(error, now).ok_or_else(refused);
         }
-        Ok(self.punish(side, &Offence::illegal(self, error), now))
+        Ok(self.punish(side, &Offence::illegal(self.position(), error), now))
     }
 
     /// The piece of promotion is missing: the pawn becomes a queen (7.5.2).
@@ -141,6 +158,8 @@ impl Game {
     ) -> Result<Draft, Ruling> {
         let intent = MoveIntent {
             text: queen.to_string(),
+            // Two irregularities in one move count once.
+            two_hands: false,
             ..intent.clone()
         };
         let mut draft = self.decide_move(side, &intent, now)?;
@@ -161,13 +180,8 @@ impl Game {
             error: None,
             exposes_king: false,
         };
-        let ended = draft.outcome.clone();
         self.add_offence(&mut draft, &next, side, &offence);
         draft.ruling.reason = Some(Reason::IllegalPromotionQueened);
-        if ended.is_some() {
-            // Mate or a draw came with the queen, before the offence could be counted (5.1.1).
-            draft.outcome = ended;
-        }
         Ok(draft)
     }
 
@@ -179,14 +193,16 @@ impl Game {
         error: &MoveError,
         intent: &MoveIntent,
         now: Time,
-    ) -> Option<Draft> {
+    ) -> Result<Option<Draft>, Ruling> {
         let mut next = self.history().clone();
-        next.stand(named).ok()?;
+        if next.stand(named).is_err() {
+            return Ok(None);
+        }
         let mut draft = self.draft(now);
         draft.played = Some(named);
         draft.is_illegal = true;
         draft.standing.breach = None;
-        self.make(&mut draft, side, &next, intent).ok()?;
+        self.make(&mut draft, side, &next, intent)?;
         draft.rule(
             Verdict::Accepted,
             Some(Reason::Stands),
@@ -197,13 +213,13 @@ impl Game {
             ),
         );
         draft.ruling.illegal_move = Some(error.clone());
-        Some(draft)
+        Ok(Some(draft))
     }
 
     /// An illegal move that is not completed is corrected freely, but the pieces are touched
     /// (7.5.1, 4.3); `None` where that binds nobody.
     fn note_illegal(&self, error: &MoveError, now: Time) -> Option<Draft> {
-        let touched = self.touched_by(error);
+        let touched = touched_by(self.position(), error);
         if !self.profile().parameters.touch_move || touched.is_empty() {
             return None;
         }
@@ -226,54 +242,8 @@ impl Game {
             ..Ruling::accepted()
         };
         draft.ruling.citations.push(cite("4.3.1"));
-        for square in touched {
-            draft.standing.touched.add(square);
-        }
+        self.lay_hands_on(&mut draft, self.position().turn(), &touched);
         Some(draft)
-    }
-
-    /// The pieces that an illegal move touched: the own one, and where it went to an enemy piece
-    /// that can be captured, that too; for castling the rook as well.
-    fn touched_by(&self, error: &MoveError) -> Vec<Square> {
-        let Some(named) = named_move(error) else {
-            return Vec::new();
-        };
-        let board = self.position().board();
-        let us = self.position().turn();
-        if board.color_at(named.from) != Some(us) {
-            return Vec::new();
-        }
-        let mut squares = vec![named.from];
-        squares.extend(self.castling_rook(named));
-        let target = board.piece_at(named.to);
-        if target.is_some_and(|piece| piece.color != us && piece.role != Role::King) {
-            squares.push(named.to);
-        }
-        squares
-    }
-
-    /// The rook of a move that was meant as castling: the king goes two squares towards it, or, in
-    /// Chess960, takes it.
-    fn castling_rook(&self, named: UciMove) -> Option<Square> {
-        let board = self.position().board();
-        let us = self.position().turn();
-        if board.role_at(named.from) != Some(Role::King) {
-            return None;
-        }
-        let rooks = board.pieces(us, Role::Rook);
-        if rooks.contains(named.to) {
-            return Some(named.to);
-        }
-        let files = |square: Square| i16::from(square.file().index());
-        let step = files(named.to) - files(named.from);
-        if step.abs() != 2 || named.to.rank() != named.from.rank() {
-            return None;
-        }
-        rooks
-            .into_iter()
-            .filter(|rook| rook.rank() == named.from.rank())
-            .filter(|&rook| (files(rook) - files(named.from)).signum() == step.signum())
-            .max_by_key(|&rook| (files(rook) - files(named.from)).abs())
     }
 
     /// Punishes an irregularity by which nothing came on the board.
@@ -308,7 +278,8 @@ impl Game {
             text = format!("{side} {}: {error}.", offence.what);
         }
         let mut articles = vec![offence.article];
-        if penalty_ms > 0 && !is_too_many {
+        let is_over = draft.outcome.is_some();
+        if penalty_ms > 0 && !is_too_many && !is_over {
             draft.clock(|clocks, now| clocks.penalize(side, 0, penalty_ms, now));
             text += &format!(" {} gets {} more.", !side, minutes(penalty_ms));
             articles.push("7.5.5");
@@ -320,12 +291,8 @@ impl Game {
             text,
         );
         draft.ruling.illegal_move.clone_from(&offence.error);
-        if parameters.touch_move {
-            for &square in &offence.touched {
-                draft.standing.touched.add(square);
-            }
-        }
-        if !is_too_many {
+        self.lay_hands_on(draft, side, &offence.touched);
+        if !is_too_many || draft.outcome.is_some() {
             return;
         }
         let test = if parameters.illegal_loss_needs_mate_possible {
@@ -392,4 +359,48 @@ pub(super) fn minutes(ms: u64) -> String {
         (minutes, 0) => format!("{minutes} minutes"),
         _ => format!("{} seconds", ms as f64 / 1000.0),
     }
+}
+
+/// The pieces that an illegal move touched: the one that was moved, and where it went to an enemy
+/// piece that can be captured, that too; for castling the rook as well.
+fn touched_by(position: &Position, error: &MoveError) -> Vec<Square> {
+    let Some(named) = named_move(error) else {
+        return Vec::new();
+    };
+    let board = position.board();
+    let us = position.turn();
+    if board.piece_at(named.from).is_none() {
+        return Vec::new();
+    }
+    let mut squares = vec![named.from];
+    squares.extend(castling_rook(position, named));
+    let target = board.piece_at(named.to);
+    if target.is_some_and(|piece| piece.color != us && piece.role != Role::King) {
+        squares.push(named.to);
+    }
+    squares
+}
+
+/// The rook of a move that was meant as castling: the king goes two squares towards it, or, in
+/// Chess960, takes it.
+fn castling_rook(position: &Position, named: UciMove) -> Option<Square> {
+    let board = position.board();
+    let us = position.turn();
+    if !board.pieces(us, Role::King).contains(named.from) {
+        return None;
+    }
+    let rooks = board.pieces(us, Role::Rook);
+    if rooks.contains(named.to) {
+        return Some(named.to);
+    }
+    let files = |square: Square| i16::from(square.file().index());
+    let step = files(named.to) - files(named.from);
+    if step.abs() != 2 || named.to.rank() != named.from.rank() {
+        return None;
+    }
+    rooks
+        .into_iter()
+        .filter(|rook| rook.rank() == named.from.rank())
+        .filter(|&rook| (files(rook) - files(named.from)).signum() == step.signum())
+        .max_by_key(|&rook| (files(rook) - files(named.from)).abs())
 }

@@ -19,7 +19,7 @@ mod touch;
 use referee_chess::Color;
 use referee_mate::Budget;
 
-use crate::action::{Action, Intent, Seat};
+use crate::action::{Action, DrawClaim, Intent, Seat};
 use crate::clock::{Keeper, Time};
 use crate::game::{Effects, Entry, Game};
 use crate::history::History;
@@ -207,7 +207,7 @@ impl Game {
                 self.decide_flag(Some(side), *fallen, (*observed, *moves_completed), now)
             }
             Intent::Arrive => self.decide_arrival(side, now),
-            Intent::Pause => Ok(self.decide_pause(Some(side), now)),
+            Intent::Pause => self.decide_pause(Some(side), now),
             Intent::Resign => Ok(self.decide_resignation(side, now)),
             Intent::Abort => self.decide_abort(side, now),
             Intent::TakeBack => self.decide_take_back(side, now),
@@ -220,6 +220,9 @@ impl Game {
     fn decide_arbiter(&self, intent: &Intent, now: Time) -> Result<Draft, Ruling> {
         match intent {
             Intent::Decide(decision) => self.decide_decision(decision, now),
+            Intent::Claim(claim) if claim.claim == DrawClaim::IllegalMove => {
+                self.decide_illegal_claim(None, claim.ply, now)
+            }
             Intent::Flag {
                 side,
                 observed,
@@ -230,7 +233,7 @@ impl Game {
             }
             Intent::Start => self.decide_start(now),
             Intent::DefaultTime => self.decide_default_time(now),
-            Intent::Pause => Ok(self.decide_pause(None, now)),
+            Intent::Pause => self.decide_pause(None, now),
             Intent::Resume { absent } => self.decide_resumption(absent, now),
             Intent::NoStart { side } => self.decide_no_start(*side, now),
             Intent::Connection { side, connected } => {
@@ -265,7 +268,15 @@ impl Game {
                 | Intent::PlacePromotion { .. }
                 | Intent::Seal { .. }
         );
+        let is_claim_open = self
+            .standing()
+            .pending_claim
+            .is_some_and(|claim| !claim.postponed);
         let (article, text) = match self.standing().phase {
+            Phase::Playing if is_play && is_claim_open => (
+                "III.4",
+                "The clocks are stopped until the arbiter has decided the claim.",
+            ),
             Phase::Paused if is_play => ("6.11", "The clocks are stopped, and nothing is played."),
             Phase::Adjourned { .. } if is_play => (
                 "I.1",

@@ -10,6 +10,7 @@ use crate::adjudicate::end_on_board;
 use crate::clock::{Clocks, Time};
 use crate::game::Game;
 use crate::history::History;
+use crate::outcome::Termination;
 use crate::profile::{OfferDeclinedBy, PressWithoutMove, TouchEnforcement};
 use crate::ruling::{Reason, Ruling};
 use crate::standing::{Bound, Breach, Standing};
@@ -55,7 +56,7 @@ impl Game {
         self.make(&mut draft, side, &next, intent)?;
         if intent.two_hands && intent.completed && self.counts_offences() {
             // The move stands under this profile, and the offence is punished all the same.
-            self.add_offence(&mut draft, &next, side, &Offence::two_hands(self, mv));
+            self.add_offence(&mut draft, &next, side, &Offence::two_hands_on(Vec::new()));
         }
         Ok(draft)
     }
@@ -91,16 +92,28 @@ impl Game {
         intent: &MoveIntent,
     ) -> Result<(), Ruling> {
         let captures = self.standing().capture_count;
-        let outcome = end_on_board(next, captures, self.profile());
+        // A move that is illegal or in breach of touch-move does not end the game by what it
+        // brings on the board (5.1.1, 5.2.1, 5.2.2).
+        let is_irregular = draft.is_illegal || draft.standing.breach.is_some();
+        let outcome = end_on_board(next, captures, self.profile())
+            .filter(|outcome| !(is_irregular && is_by_position(outcome.termination)));
         if intent.offer_draw && outcome.is_none() {
-            self.check_offer(side, next, true)?;
+            self.check_offer(side, next)?;
         }
         let standing = &mut draft.standing;
         standing.begin_move();
         if declines(standing, side, self.profile().parameters.offer_declined_by) {
             self.refuse_offer_of(standing, !side);
         }
+        if standing.started.is_some() && standing.arrived.of(side).is_none() {
+            // Who moves is there (6.7).
+            standing.arrived.set(side, Some(draft.now));
+        }
         draft.run_clock(self.side_on_clock(), draft.now);
+        if draft.standing.uncompleted.of(side) {
+            // The move before was not pressed, and is completed by this one (6.2.1.2).
+            draft.clock(|clocks, now| clocks.complete_unpressed(side, now));
+        }
         let is_completed = intent.completed || outcome.is_some();
         if let Some(outcome) = outcome {
             // A move that ends the game is completed by that (6.2.1.1).
@@ -142,11 +155,34 @@ impl Game {
             let text = format!("The clock of {side} does not run, so it cannot be pressed.");
             return Err(Ruling::refused(Reason::NotRunning, &["6.2.1"], text));
         }
+        if let Some(text) = self.released_move() {
+            // The piece was released, so that this completes its move (4.7, 6.2.1).
+            let intent = MoveIntent {
+                two_hands,
+                ..MoveIntent::completed(&text)
+            };
+            return self.decide_move(side, &intent, now);
+        }
         if self.profile().parameters.press_without_move == PressWithoutMove::Refuse {
             let text = "Under the rules of this game the clock is pressed by the move.".into();
             return Err(Ruling::refused(Reason::NotAllowed, &["7.5.3"], text));
         }
         Ok(self.punish(side, &Offence::press_without_move(), now))
+    }
+
+    /// The move of the piece that was released and not taken up again, in UCI.
+    fn released_move(&self) -> Option<String> {
+        let (from, to) = self.standing().released?;
+        let promotion = self
+            .standing()
+            .promotion
+            .filter(|&(square, _)| square == to);
+        let mv = UciMove {
+            from,
+            to,
+            promotion: promotion.map(|(_, role)| role),
+        };
+        Some(mv.to_string())
     }
 
     /// Two hands were used for a move that is on the board when the clock is pressed (7.5.4).
@@ -155,21 +191,34 @@ impl Game {
         let mut before = self.history().clone();
         let last = before.moves().last();
         before.reinstate(ply);
-        let mv = last.and_then(|uci| before.position().find_uci(uci));
-        let touched = mv.map(|mv| squares_of(before.position(), mv));
-        let offence = Offence::two_hands_on(touched.unwrap_or_default());
         let mut draft = self.draft(now);
         if self.profile().parameters.two_hands_move_stands {
             draft.standing.uncompleted.set(side, false);
             complete(&mut draft, side);
+            let offence = Offence::two_hands_on(Vec::new());
             self.add_offence(&mut draft, self.history(), side, &offence);
             return draft;
         }
+        let mv = last.and_then(|uci| before.position().find_uci(uci));
+        let touched = mv.map(|mv| squares_of(before.position(), mv));
+        let offence = Offence::two_hands_on(touched.unwrap_or_default());
         draft.reinstated = Some(ply);
+        draft.standing.begin_move();
         draft.standing.uncompleted.set(side, false);
         self.add_offence(&mut draft, &before, side, &offence);
         draft
     }
+}
+
+/// Whether a game ends by the position alone, and not by how it came about.
+fn is_by_position(termination: Termination) -> bool {
+    matches!(
+        termination,
+        Termination::Checkmate
+            | Termination::Stalemate
+            | Termination::DeadPosition
+            | Termination::MaterialDraw
+    )
 }
 
 /// Whether the offer of the opponent is declined by a move. A move touches a piece, so it declines

@@ -32,7 +32,7 @@ impl Game {
             return self.decide_acceptance(side, now);
         }
         self.check_window(side)?;
-        self.check_offer(side, self.history(), false)?;
+        self.check_offer(side, self.history())?;
         let mut draft = self.draft(now);
         self.lay_offer(&mut draft.standing, side, self.history().ply());
         let is_remarked = self.profile().parameters.offer_window == OfferWindow::Any;
@@ -62,7 +62,10 @@ impl Game {
                 self.standing().uncompleted.of(side),
                 "after the own move is made and before the clock is pressed",
             ),
-            OfferWindow::AfterOwnMove => (!has_move, "after the own move"),
+            OfferWindow::AfterOwnMove => (
+                !has_move && self.history().moves_made(side) > 0,
+                "after the own move",
+            ),
             OfferWindow::OwnTurn => (
                 has_move || self.standing().uncompleted.of(side),
                 "by the player who has the move",
@@ -77,14 +80,8 @@ impl Game {
 
     /// Whether a side may offer a draw in a game with these moves (9.1.1), once more where it has
     /// done so before.
-    pub(super) fn check_offer(
-        &self,
-        side: Color,
-        history: &History,
-        with_move: bool,
-    ) -> Result<(), Ruling> {
+    pub(super) fn check_offer(&self, side: Color, history: &History) -> Result<(), Ruling> {
         let standing = self.standing();
-        // With a move, an own offer that stood goes on, and needs no repetition either.
         if standing.draw_offer == Some(side) {
             let text = format!("{side}'s offer of a draw still stands and needs no repetition.");
             return Err(Ruling::refused(Reason::OfferRepeat, &["9.1.2.1"], text));
@@ -120,24 +117,22 @@ impl Game {
         if standing.offer_permitted {
             return Ok(());
         }
-        let least = parameters.min_moves_for_agreement;
+        self.check_agreement(history)
+    }
+
+    /// Whether enough moves are made for an agreement (9.1.1). A rule of 1 only says that each
+    /// side must have moved, which 5.2.3 asks of the acceptance.
+    fn check_agreement(&self, history: &History) -> Result<(), Ruling> {
+        let parameters = &self.profile().parameters;
         let made = Color::ALL.map(|color| history.moves_made(color));
-        let fewest = if with_move {
-            // The mover's move is the last of its pair: the opponent answers the offer before
-            // the own move.
-            history.moves_made(side)
-        } else {
-            made[0].min(made[1])
-        };
-        // A rule of 1 only says that each side must have moved, which 5.2.3 asks of the
-        // acceptance; a greater one forbids the offer (9.1.1).
-        if least > 1 && fewest < least {
-            let text = format!("A draw cannot be offered before each side has made {least} moves.");
+        let least = parameters.min_moves_for_agreement;
+        if least > 1 && made[0].min(made[1]) < least {
+            let text = format!("A draw cannot be agreed before each side has made {least} moves.");
             return Err(Ruling::refused(Reason::OfferNotAllowed, &["9.1.1"], text));
         }
         let least = parameters.min_plies_for_agreement;
         if made[0] + made[1] < least {
-            let text = format!("A draw cannot be offered before {least} half-moves are made.");
+            let text = format!("A draw cannot be agreed before {least} half-moves are made.");
             return Err(Ruling::refused(Reason::OfferNotAllowed, &["9.1.1"], text));
         }
         Ok(())
@@ -166,6 +161,10 @@ impl Game {
         if is_early && !self.standing().offer_permitted {
             let text = "A draw cannot be agreed before each player has made a move.".into();
             return Err(Ruling::refused(Reason::OfferTooEarly, &["5.2.3"], text));
+        }
+        if !self.standing().offer_permitted {
+            // A claim is an offer too (9.1.2.3), which such a rule does not forbid.
+            self.check_agreement(self.history())?;
         }
         let mut draft = self.draft(now);
         draft.end(Outcome::draw(Termination::Agreement, "5.2.3"));

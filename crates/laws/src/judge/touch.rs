@@ -4,34 +4,56 @@ use referee_chess::{Color, Move, MoveKind, Position, Role, Square};
 
 use super::draft::Draft;
 use crate::action::TouchIntent;
+use crate::adjudicate::end_on_board;
 use crate::clock::Time;
 use crate::game::Game;
-use crate::profile::{OfferDeclinedBy, RookFirstCastling};
+use crate::profile::{OfferDeclinedBy, RookFirstCastling, TouchEnforcement};
 use crate::ruling::{Reason, Ruling};
-use crate::standing::Touched;
+use crate::standing::{Bound, Touched};
 
-/// What the side to move is bound to by its hands.
+/// What the side to move is bound to by its hands: duties, each of which narrows down the moves
+/// that the one before it left. The player is free where there is none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Obligation {
-    /// The moves that are left, with the article and the duty in words; `None` where the player is
-    /// free.
-    duty: Option<(Vec<Move>, &'static str, String)>,
+    duties: Vec<Duty>,
+}
+
+#[derive(Clone, Debug)]
+struct Duty {
+    moves: Vec<Move>,
+    article: &'static str,
+    words: String,
 }
 
 impl Obligation {
-    fn to(moves: Vec<Move>, article: &'static str, duty: String) -> Obligation {
+    fn to(moves: Vec<Move>, article: &'static str, words: String) -> Obligation {
         Obligation {
-            duty: Some((moves, article, duty)),
+            duties: vec![Duty {
+                moves,
+                article,
+                words,
+            }],
         }
+    }
+
+    /// Adds the duties of another obligation, as far as these leave a move for them.
+    fn and(mut self, other: Obligation) -> Obligation {
+        for mut duty in other.duties {
+            if let Some(last) = self.duties.last() {
+                duty.moves.retain(|mv| last.moves.contains(mv));
+            }
+            if !duty.moves.is_empty() {
+                self.duties.push(duty);
+            }
+        }
+        self
     }
 
     /// Returns why a legal move breaks the obligation.
     pub(super) fn forbids(&self, mv: Move) -> Option<(Reason, &'static str, String)> {
-        let (moves, article, duty) = self.duty.as_ref()?;
-        (!moves.contains(&mv)).then(|| {
-            let text = format!("The touched pieces bind the player: {duty}.");
-            (Reason::TouchMove, *article, text)
-        })
+        let duty = self.duties.iter().find(|duty| !duty.moves.contains(&mv))?;
+        let text = format!("The touched pieces bind the player: {}.", duty.words);
+        Some((Reason::TouchMove, duty.article, text))
     }
 }
 
@@ -131,11 +153,11 @@ impl Hands<'_> {
                     let duty = format!("the rook on {rook} was touched first and must move");
                     return Some(Obligation::to(moves, "4.4.2", duty));
                 }
-                let king_moves: Vec<Move> = self.those(|mv| {
-                    mv.from() == king && !(mv.kind() == MoveKind::Castle && mv.to() == rook)
-                });
+                let castles = |mv: &Move| mv.kind() == MoveKind::Castle && mv.to() == rook;
+                let king_moves = self.those(|mv| mv.from() == king && !castles(mv));
                 if king_moves.is_empty() {
-                    return Some(Obligation::default());
+                    let duty = format!("the rook on {rook} was touched first and cannot castle");
+                    return Some(Obligation::to(self.those(|mv| !castles(mv)), "4.4.2", duty));
                 }
                 let duty = format!("the king on {king} must move, and not castle with {rook}");
                 Some(Obligation::to(king_moves, "4.4.2", duty))
@@ -185,14 +207,8 @@ impl Hands<'_> {
 
     /// A piece was released (4.7): where that was legal, the move is made.
     fn released(&self, from: Square, to: Square) -> Obligation {
-        let files = |square: Square| i16::from(square.file().index());
-        let is_king = self.role(from) == Some(Role::King);
-        let step = files(to) - files(from);
-        if is_king && step.abs() == 2 && from.rank() == to.rank() {
-            let is_kingside = step > 0;
-            let castling = self.those(|mv| {
-                mv.kind() == MoveKind::Castle && (files(mv.to()) > files(mv.from())) == is_kingside
-            });
+        if self.role(from) == Some(Role::King) && is_two_files_away(from, to) {
+            let castling = self.castling_towards(from, to);
             let (moves, duty) = if castling.is_empty() {
                 let other = self.of_piece(from);
                 (
@@ -211,64 +227,109 @@ impl Hands<'_> {
                 Obligation::to(moves, "4.7.2", duty.into())
             };
         }
-        let exact =
-            self.those(|mv| mv.from() == from && mv.to() == to && mv.kind() != MoveKind::Castle);
+        let exact = self.landing(from, to);
         if exact.is_empty() {
             return Obligation::default();
         }
         let duty = format!("the piece from {from} was released on {to} and stays there");
         Obligation::to(exact, "4.7", duty)
     }
+
+    /// The moves that are made by releasing a piece on a square.
+    fn made(&self, from: Square, to: Square) -> Vec<Move> {
+        if self.role(from) == Some(Role::King) && is_two_files_away(from, to) {
+            self.castling_towards(from, to)
+        } else {
+            self.landing(from, to)
+        }
+    }
+
+    /// The moves of a piece to a square, castling not among them.
+    fn landing(&self, from: Square, to: Square) -> Vec<Move> {
+        self.those(|mv| mv.from() == from && mv.to() == to && mv.kind() != MoveKind::Castle)
+    }
+
+    fn castling_towards(&self, king: Square, to: Square) -> Vec<Move> {
+        self.those(|mv| {
+            mv.kind() == MoveKind::Castle
+                && (mv.to().file() > king.file()) == (to.file() > king.file())
+        })
+    }
+}
+
+/// Whether a king that goes from one square to the other goes as for castling (3.8.2).
+fn is_two_files_away(from: Square, to: Square) -> bool {
+    let step = from.file().index().abs_diff(to.file().index());
+    step == 2 && from.rank() == to.rank()
 }
 
 impl Game {
     /// Returns what the side to move is bound to.
     pub(super) fn obligation(&self) -> Obligation {
-        self.obligation_of(&self.standing().touched)
-    }
-
-    pub(super) fn obligation_of(&self, touched: &Touched) -> Obligation {
         let standing = self.standing();
-        if touched.is_empty() && standing.released.is_none() && standing.promotion.is_none() {
+        if standing.touched.is_empty()
+            && standing.released.is_none()
+            && standing.promotion.is_none()
+        {
             return Obligation::default();
         }
-        let position = self.position();
-        let hands = Hands {
-            position,
-            moves: position.legal_moves().into_iter().collect(),
-            rook_first: self.profile().parameters.rook_first_castling,
-        };
+        let hands = self.hands();
+        let mut obligation = self.bound_as_obligation(&hands);
         if let Some((from, to)) = standing.released {
-            let released = hands.released(from, to);
-            if released.duty.is_some() {
-                return released;
-            }
+            obligation = obligation.and(hands.released(from, to));
         }
         if let Some((square, role)) = standing.promotion {
             let moves = hands.those(|mv| mv.to() == square && mv.promotion() == Some(role));
-            if !moves.is_empty() {
-                let duty = format!("the {role} has touched {square}, so the pawn becomes that");
-                return Obligation::to(moves, "4.4.4", duty);
-            }
+            let duty = format!("the {role} has touched {square}, so the pawn becomes that");
+            obligation = obligation.and(Obligation::to(moves, "4.4.4", duty));
         }
         if !self.profile().parameters.touch_move {
-            return Obligation::default();
+            return obligation;
         }
-        let us = position.turn();
+        obligation.and(hands.touched(&self.touches(&standing.touched)))
+    }
+
+    fn hands(&self) -> Hands<'_> {
+        let position = self.position();
+        Hands {
+            position,
+            moves: position.legal_moves().into_iter().collect(),
+            rook_first: self.profile().parameters.rook_first_castling,
+        }
+    }
+
+    /// A move that was announced with a claim goes before everything that is touched after it
+    /// (9.5.3).
+    fn bound_as_obligation(&self, hands: &Hands<'_>) -> Obligation {
+        let moves = match self.standing().bound {
+            Some(Bound::Move(bound)) => hands.those(|&mv| self.position().uci(mv) == bound),
+            Some(Bound::Piece(square)) => hands.of_piece(square),
+            None => return Obligation::default(),
+        };
+        let duty = "the move that was announced with the claim must be played".to_owned();
+        Obligation::default().and(Obligation::to(moves, "9.5.3", duty))
+    }
+
+    /// The touches in the order in which they bind.
+    fn touches(&self, touched: &Touched) -> Vec<Touch> {
+        let board = self.position().board();
+        let us = self.position().turn();
         let mut touches: Vec<Touch> = touched
             .squares
             .iter()
             .filter_map(|&square| {
-                let color = position.board().color_at(square)?;
+                let color = board.color_at(square)?;
                 let is_own = color == us;
                 Some(Touch { square, is_own })
             })
             .collect();
         if touched.order_unknown {
-            // Then the own piece counts as touched before the opponent's (4.3.3).
-            touches.sort_by_key(|touch| !touch.is_own);
+            // Then the own piece counts as touched before the opponent's (4.3.3), and the king
+            // before the rook: it is not known that the rook was first (4.4.1, 4.4.2).
+            let is_king = |touch: &Touch| board.role_at(touch.square) == Some(Role::King);
+            touches.sort_by_key(|touch| (!touch.is_own, !is_king(touch)));
         }
-        hands.touched(&touches)
+        touches
     }
 
     pub(super) fn decide_touch(
@@ -296,22 +357,43 @@ impl Game {
             draft.remark(&["4.3", "11.5"], text);
             return Ok(draft);
         }
+        self.lay_hands_on(&mut draft, side, squares);
+        draft.standing.touched.order_unknown |= order_unknown;
+        Ok(draft)
+    }
+
+    /// What it brings about that the player who has the move touches pieces with the intention of
+    /// moving or capturing them: an offer is declined (9.1.2.1), the right to claim a breach of the
+    /// opponent ends (4.8), and the pieces bind (4.3).
+    pub(super) fn lay_hands_on(&self, draft: &mut Draft, side: Color, squares: &[Square]) {
+        if squares.is_empty() {
+            return;
+        }
         let parameters = &self.profile().parameters;
-        let standing = &mut draft.standing;
-        // The right to claim a breach of the opponent ends with a touch (4.8).
-        standing.breach = None;
-        let is_declined = standing.draw_offer == Some(!side)
+        let is_declined = draft.standing.draw_offer == Some(!side)
             && parameters.offer_declined_by == OfferDeclinedBy::ReplyOrTouch;
         if is_declined {
-            self.refuse_offer_of(standing, !side);
+            self.refuse_offer_of(&mut draft.standing, !side);
         }
         if parameters.touch_move || parameters.claim_lost_after_touch {
             for &square in squares {
-                standing.touched.add(square);
+                draft.standing.touched.add(square);
             }
-            standing.touched.order_unknown |= order_unknown;
         }
-        Ok(draft)
+        if draft.standing.breach.take().is_some() {
+            self.end_after_breach(draft);
+        }
+    }
+
+    /// A mate or a draw that came with a breach of touch-move stands once the breach can no
+    /// longer be claimed (4.8, 5.1.1).
+    fn end_after_breach(&self, draft: &mut Draft) {
+        let captures = self.standing().capture_count;
+        if draft.outcome.is_none()
+            && let Some(outcome) = end_on_board(self.history(), captures, self.profile())
+        {
+            draft.end_saying(outcome);
+        }
     }
 
     pub(super) fn decide_adjust(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
@@ -331,16 +413,33 @@ impl Game {
     ) -> Result<Draft, Ruling> {
         self.check_turn(side)?;
         self.check_own(side, from)?;
+        let hands = self.hands();
+        self.check_hands(&hands.made(from, to))?;
         let mut draft = self.draft(now);
-        draft.standing.breach = None;
-        let parameters = &self.profile().parameters;
-        if parameters.release_final && draft.standing.released.is_none() {
+        self.lay_hands_on(&mut draft, side, &[from]);
+        // A piece that was put where it cannot go is taken up again, so that it does not stay.
+        let released = self.standing().released;
+        let stays = released.is_some_and(|(from, to)| !hands.made(from, to).is_empty());
+        if self.profile().parameters.release_final && !stays && draft.outcome.is_none() {
             draft.standing.released = Some((from, to));
         }
-        if parameters.touch_move || parameters.claim_lost_after_touch {
-            draft.standing.touched.add(from);
-        }
         Ok(draft)
+    }
+
+    /// Refuses what a hand does with legal moves that the pieces touched before all forbid; where
+    /// a breach has to be claimed it passes (4.8).
+    fn check_hands(&self, moves: &[Move]) -> Result<(), Ruling> {
+        if self.profile().parameters.touch_enforcement == TouchEnforcement::OnClaim {
+            return Ok(());
+        }
+        let obligation = self.obligation();
+        let mut reasons = moves.iter().map(|&mv| obligation.forbids(mv));
+        match reasons.next() {
+            Some(Some((reason, article, text))) if reasons.all(|reason| reason.is_some()) => {
+                Err(Ruling::refused(reason, &[article], text))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn decide_promotion(
@@ -351,16 +450,23 @@ impl Game {
         now: Time,
     ) -> Result<Draft, Ruling> {
         self.check_turn(side)?;
-        let moves = self.position().legal_moves();
-        let is_possible = moves
-            .into_iter()
-            .any(|mv| mv.to() == square && mv.promotion() == Some(role));
-        if !is_possible {
+        let hands = self.hands();
+        let moves = hands.those(|mv| mv.to() == square && mv.promotion() == Some(role));
+        if moves.is_empty() {
             let text = format!("No pawn can become a {role} on {square}.");
             return Err(Ruling::refused(Reason::NotAllowed, &["3.7.3.3"], text));
         }
+        self.check_hands(&moves)?;
         let mut draft = self.draft(now);
-        if self.profile().parameters.release_final && draft.standing.promotion.is_none() {
+        let mut pawns: Vec<Square> = moves.iter().map(|mv| mv.from()).collect();
+        pawns.dedup();
+        // Of several pawns that could be meant none is known to be touched.
+        let touched = if pawns.len() == 1 { &pawns[..] } else { &[] };
+        self.lay_hands_on(&mut draft, side, touched);
+        if self.profile().parameters.release_final
+            && draft.standing.promotion.is_none()
+            && draft.outcome.is_none()
+        {
             draft.standing.promotion = Some((square, role));
         }
         Ok(draft)
