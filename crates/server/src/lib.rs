@@ -9,6 +9,7 @@
 mod actions;
 mod afterthought;
 mod clocks;
+mod content;
 mod desk;
 mod fields;
 mod follow;
@@ -17,6 +18,7 @@ pub mod limits;
 mod mating;
 mod play;
 mod profile_fields;
+mod pulse;
 mod read;
 mod record;
 mod reject;
@@ -25,6 +27,7 @@ mod serve;
 mod standing;
 mod status;
 mod stream;
+mod timekeeper;
 mod view;
 
 pub use serve::{ServeError, ServeOptions, serve};
