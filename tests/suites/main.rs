@@ -16,6 +16,7 @@
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
+//! | `timekeeping` | flags, bonuses, pauses and down time by the real clock, to the millisecond |
 //! | `discovery` | reflection in both versions |
 //! | `conformance` | the cases that need neither clocks nor hands |
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
@@ -37,4 +38,5 @@ mod ranges;
 mod rooms;
 mod service;
 mod tidy;
+mod timekeeping;
 mod watching;

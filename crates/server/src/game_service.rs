@@ -125,7 +125,7 @@ impl v1::game_service_server::GameService for Games {
         request: Request<v1::SubmitActionRequest>,
     ) -> Result<Response<v1::SubmitActionResponse>, Status> {
         // The arrival is stamped once, before anything is waited for.
-        let arrival_us = view::now_us();
+        let arrival_us = self.desk.now_us();
         self.check_running()?;
         let request = request.into_inner();
         let id = read_name("name", &request.name)?;

@@ -9,6 +9,7 @@
 mod actions;
 mod afterthought;
 mod clocks;
+mod content;
 mod desk;
 mod export;
 mod fields;
@@ -19,6 +20,7 @@ pub mod limits;
 mod mating;
 mod play;
 mod profile_fields;
+mod pulse;
 mod read;
 mod record;
 mod reject;
@@ -28,6 +30,7 @@ mod serve;
 mod standing;
 mod status;
 mod stream;
+mod timekeeper;
 mod view;
 
 pub use keys::{KeyError, RecordKey, read_public_key};
