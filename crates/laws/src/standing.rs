@@ -154,7 +154,8 @@ pub struct Standing {
     pub abort_by: Option<Color>,
     /// When a player lost the connection.
     pub gone_since: Sides<Option<Time>>,
-    /// A breach of touch-move that the side to move can still claim.
+    /// A breach of touch-move by the last move, which the side to move can claim until it touches
+    /// a piece (4.8).
     pub breach: Option<Breach>,
     /// Who has displaced pieces that are not restored (7.4).
     pub displaced_by: Option<Color>,

@@ -393,7 +393,7 @@ impl Game {
                 draft.standing.touched.add(square);
             }
         }
-        if draft.standing.breach.take().is_some() {
+        if draft.standing.breach.is_some() {
             self.end_after_breach(draft);
         }
     }
