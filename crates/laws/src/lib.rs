@@ -56,7 +56,9 @@ pub use clock::{
 pub use game::{ApplyError, Effects, Entry, Game, GameError, Start, Timing};
 pub use history::{History, HistoryError, StandError};
 pub use judge::{Judgment, MATE_BUDGET_ON_END};
-pub use mate::{CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate};
+pub use mate::{
+    CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate, can_mate_by, mate_budget,
+};
 pub use outcome::{ClockReading, Evidence, GameResult, Outcome, Termination};
 pub use profile::{
     AbortRule, Allowed, BothFlags, DisconnectRule, DrawRule, FiftyReset, FlagMode, FlagVsOpenOffer,

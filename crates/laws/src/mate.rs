@@ -4,6 +4,7 @@
 use referee_chess::{Bitboard, Color, Position, Role, UciMove};
 use referee_mate::{AutomaticDraws, Budget, Proof};
 
+use crate::game::Game;
 use crate::history::History;
 use crate::profile::{MateTest, Profile};
 
@@ -100,12 +101,37 @@ pub enum Tier {
     Full(Budget),
 }
 
+/// Returns a budget of some positions.
+#[must_use]
+pub const fn mate_budget(nodes: u64) -> Budget {
+    Budget::of(nodes)
+}
+
 /// Returns whether a side can mate by any series of legal moves (5.1.2, 5.2.2, 6.9, 7.5.5).
 #[must_use]
 pub fn can_mate(position: &Position, side: Color, tier: Tier) -> CanMate {
     let answer = match tier {
         Tier::Quick => referee_mate::quick(position, side),
         Tier::Full(budget) => referee_mate::can_mate(position, side, budget, &|| false),
+    };
+    translate(position, side, answer)
+}
+
+/// Returns whether a side can mate in the position of a game, with a budget in positions; the
+/// history is asked only where the profile says that a mate must come before the automatic draws.
+///
+/// `cancel` is asked now and then; once it returns `true` the answer is `Unknown`.
+#[must_use]
+pub fn can_mate_by(game: &Game, side: Color, nodes: u64, cancel: &dyn Fn() -> bool) -> CanMate {
+    let (history, budget) = (game.history(), Budget::of(nodes));
+    let position = history.position();
+    let answer = if game.profile().parameters.mate_before_automatic_draws {
+        let draws = AutomaticDraws {
+            history: history.keys(),
+        };
+        referee_mate::can_mate_before_draws(position, side, &draws, budget, cancel)
+    } else {
+        referee_mate::can_mate(position, side, budget, cancel)
     };
     translate(position, side, answer)
 }

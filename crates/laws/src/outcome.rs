@@ -247,6 +247,42 @@ impl Outcome {
 }
 
 impl Termination {
+    /// All of them.
+    pub const ALL: [Termination; 32] = [
+        Termination::Checkmate,
+        Termination::Stalemate,
+        Termination::DeadPosition,
+        Termination::Resignation,
+        Termination::ResignationNoMate,
+        Termination::Agreement,
+        Termination::ThreefoldClaim,
+        Termination::ThreefoldAutomatic,
+        Termination::Fivefold,
+        Termination::FiftyClaim,
+        Termination::FiftyAutomatic,
+        Termination::SeventyFive,
+        Termination::MaterialDraw,
+        Termination::PerpetualCheck,
+        Termination::TimeForfeit,
+        Termination::TimeNoMate,
+        Termination::BothFlags,
+        Termination::DefaultForfeit,
+        Termination::DoubleForfeit,
+        Termination::NoStart,
+        Termination::IllegalMoves,
+        Termination::IllegalMovesNoMate,
+        Termination::IllegalPositionDraw,
+        Termination::ClaimOpponentInsufficient,
+        Termination::QuickplayClaim,
+        Termination::SealedMove,
+        Termination::ArbiterDecision,
+        Termination::SignedResult,
+        Termination::Abandonment,
+        Termination::WrongInitialPosition,
+        Termination::ColorsReversed,
+        Termination::Aborted,
+    ];
+
     /// Returns the sentence that an arbiter could read out.
     fn sentence(self, result: GameResult) -> String {
         let (winner, loser) = match result {

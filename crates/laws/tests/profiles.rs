@@ -285,7 +285,16 @@ fn document() -> String {
          and a test holds it to the table.\n\n\
          `fide_rapid` and `fide_blitz` are under A.5 and B.3 unless `rapid_article` is `A.4`. Then \
          an illegal\nmove can be corrected in the whole game, and in blitz (B.2) the penalties are \
-         those of the\ncompetition rules.\n",
+         those of the\ncompetition rules.\n\n\
+         | short | document |\n|---|---|\n\
+         | L23 | FIDE Laws of Chess in force since 2023-01-01 (E.01), appendices and guidelines |\n\
+         | AM25 | FIDE Arbiters' Manual 2025 |\n\
+         | ON20 | FIDE Online Chess Regulations of 2020, articles 1 to 5 |\n\
+         | US7 | US Chess rulebook, 7th edition, excerpts |\n\
+         | LI | lichess, the sources of scalachess and lila as of 2026-08 |\n\
+         | CC | chess.com, help pages |\n\
+         | ICS | ICC and FICS, help pages |\n\
+         | house 000 to 004 | the five house rule documents |\n",
     );
     for &name in PROFILE_NAMES {
         let edition = profile(name).edition;

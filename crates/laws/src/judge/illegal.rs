@@ -348,9 +348,14 @@ impl Game {
         }
     }
 
+    /// Whether nothing but the king on the square of arrival stands against a move.
     fn captures_king(&self, error: &MoveError) -> bool {
         let kings = self.position().board().role(Role::King);
-        named_move(error).is_some_and(|named| kings.contains(named.to) && named.from != named.to)
+        named_move(error).is_some_and(|named| {
+            kings.contains(named.to)
+                && named.from != named.to
+                && self.position().explain(named).is_none()
+        })
     }
 }
 

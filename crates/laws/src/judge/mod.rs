@@ -68,6 +68,34 @@ impl Game {
         }
     }
 
+    /// Returns whether judging an action may take the whole of the mate solver, which can take a
+    /// second: where the game may end by a resignation, a flag, an illegal move or a claim.
+    #[must_use]
+    pub fn may_ask_for_mate(&self, action: &Action, now: Time) -> bool {
+        let parameters = &self.profile().parameters;
+        let clocks = &self.standing().clocks;
+        let is_late = parameters.flag_mode == FlagMode::Clock
+            && clocks.deadline().is_some_and(|deadline| now > deadline);
+        let side = match action.seat {
+            Seat::Player(side) => side,
+            Seat::Arbiter | Seat::Referee => self.position().turn(),
+        };
+        let is_last_offence = parameters.illegal_limit > 0
+            && self.standing().illegal_moves.of(side) + 1 >= parameters.illegal_limit;
+        is_late
+            || match &action.intent {
+                Intent::Resign
+                | Intent::Flag { .. }
+                | Intent::BothFlags { .. }
+                | Intent::FlagFell { .. }
+                | Intent::Claim(_)
+                | Intent::Resume { .. }
+                | Intent::Decide(_) => true,
+                Intent::Move(_) | Intent::Press { .. } => is_last_offence,
+                _ => false,
+            }
+    }
+
     fn decide(&self, action: &Action, now: Time) -> Result<Draft, Ruling> {
         if self.outcome().is_some() {
             return self.decide_after_the_end(action, now);

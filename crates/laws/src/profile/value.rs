@@ -83,6 +83,14 @@ pub struct Points {
     pub loss: u32,
 }
 
+/// Writes points for a win, a draw and a loss, such as `1/0.5/0`.
+impl fmt::Display for Points {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [win, draw, loss] = [self.win, self.draw, self.loss].map(HalfPoints);
+        write!(f, "{win}/{draw}/{loss}")
+    }
+}
+
 impl Value for Points {
     fn read(text: &str, max: u32) -> Option<Points> {
         let mut parts = text.split('/').map(|part| read_half_points(part, max));
@@ -95,8 +103,7 @@ impl Value for Points {
     }
 
     fn write(self) -> String {
-        let [win, draw, loss] = [self.win, self.draw, self.loss].map(HalfPoints);
-        format!("{win}/{draw}/{loss}")
+        self.to_string()
     }
 
     fn allowed(max: u32) -> Allowed {
