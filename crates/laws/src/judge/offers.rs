@@ -32,7 +32,7 @@ impl Game {
             return self.decide_acceptance(side, now);
         }
         self.check_window(side)?;
-        self.check_offer(side, self.history())?;
+        self.check_offer(self.standing(), side, self.history())?;
         let mut draft = self.draft(now);
         self.lay_offer(&mut draft.standing, side, self.history().ply());
         let is_remarked = self.profile().parameters.offer_window == OfferWindow::Any;
@@ -80,8 +80,12 @@ impl Game {
 
     /// Whether a side may offer a draw in a game with these moves (9.1.1), once more where it has
     /// done so before.
-    pub(super) fn check_offer(&self, side: Color, history: &History) -> Result<(), Ruling> {
-        let standing = self.standing();
+    pub(super) fn check_offer(
+        &self,
+        standing: &Standing,
+        side: Color,
+        history: &History,
+    ) -> Result<(), Ruling> {
         if standing.draw_offer == Some(side) {
             let text = format!("{side}'s offer of a draw still stands and needs no repetition.");
             return Err(Ruling::refused(Reason::OfferRepeat, &["9.1.2.1"], text));
@@ -158,7 +162,7 @@ impl Game {
         let is_early = Color::ALL
             .iter()
             .any(|&color| self.history().moves_made(color) < least);
-        if is_early && !self.standing().offer_permitted {
+        if is_early {
             let text = "A draw cannot be agreed before each player has made a move.".into();
             return Err(Ruling::refused(Reason::OfferTooEarly, &["5.2.3"], text));
         }
