@@ -153,11 +153,13 @@ impl Game {
             complete(&mut draft, side);
             return Ok(draft);
         }
-        if self.position().turn() != side {
+        let released = self.released_move();
+        let runs = self.side_on_clock() == side || released.is_some();
+        if self.position().turn() != side || !runs {
             let text = format!("The clock of {side} does not run, so it cannot be pressed.");
             return Err(Ruling::refused(Reason::NotRunning, &["6.2.1"], text));
         }
-        if let Some(text) = self.released_move() {
+        if let Some(text) = released {
             // The piece was released, so that this completes its move (4.7, 6.2.1).
             let intent = MoveIntent {
                 two_hands,

@@ -283,6 +283,16 @@ impl Game {
         }
         let hands = self.hands();
         let mut obligation = self.bound_as_obligation(&hands);
+        let parameters = &self.profile().parameters;
+        let touched = if parameters.touch_move {
+            hands.touched(&self.touches(&standing.touched))
+        } else {
+            Obligation::default()
+        };
+        if parameters.touch_enforcement == TouchEnforcement::OnClaim {
+            // Nothing kept the hand from releasing another piece, so the touch comes first.
+            obligation = obligation.and(touched.clone());
+        }
         if let Some((from, to)) = standing.released {
             obligation = obligation.and(hands.released(from, to));
         }
@@ -291,10 +301,7 @@ impl Game {
             let duty = format!("the {role} has touched {square}, so the pawn becomes that");
             obligation = obligation.and(Obligation::to(moves, "4.4.4", duty));
         }
-        if !self.profile().parameters.touch_move {
-            return obligation;
-        }
-        obligation.and(hands.touched(&self.touches(&standing.touched)))
+        obligation.and(touched)
     }
 
     fn hands(&self) -> Hands<'_> {
