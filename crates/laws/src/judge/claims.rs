@@ -30,8 +30,14 @@ impl Game {
             DrawClaim::Threefold => self.decide_counted(side, Counted::Threefold, intent, now),
             DrawClaim::Fifty => self.decide_counted(side, Counted::Fifty, intent, now),
             DrawClaim::PerpetualCheck => {
-                let text = "Perpetual check needs no claim, or is no ground under the rules.";
-                Err(not_allowed("9.2", text))
+                if self.profile().parameters.perpetual_check_draw {
+                    let text = "Under the rules of this game perpetual check needs no claim.";
+                    return Err(not_allowed("profile", text));
+                }
+                let text = "The rules of this game do not know perpetual check; it can only lead \
+                            to a claim of a third occurrence."
+                    .into();
+                Err(Ruling::refused(Reason::UnknownClaim, &["9.2"], text))
             }
             DrawClaim::OpponentInsufficient => self.decide_insufficient(side, now),
             DrawClaim::IllegalMove => self.decide_illegal_claim(Some(side), intent.ply, now),

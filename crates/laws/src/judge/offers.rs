@@ -7,7 +7,7 @@ use crate::articles::cite;
 use crate::clock::Time;
 use crate::game::Game;
 use crate::history::History;
-use crate::outcome::{Outcome, Termination};
+use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{OfferRepeat, OfferWindow};
 use crate::ruling::{Reason, Ruling};
 use crate::standing::{Phase, Standing};
@@ -31,6 +31,13 @@ impl Game {
             // An offer that meets an offer accepts it.
             return self.decide_acceptance(side, now);
         }
+        if self.profile().parameters.offer_claims_insufficient
+            && let Some(outcome) = self.find_insufficient(side)
+        {
+            let mut draft = self.draft(now);
+            draft.end_saying(outcome);
+            return Ok(draft);
+        }
         self.check_window(side)?;
         self.check_offer(self.standing(), side, self.history())?;
         let mut draft = self.draft(now);
@@ -45,6 +52,14 @@ impl Game {
             );
         }
         Ok(draft)
+    }
+
+    /// The draw of a player whose opponent cannot mate, where an offer claims it.
+    fn find_insufficient(&self, side: Color) -> Option<Outcome> {
+        let test = self.profile().parameters.flag_exception;
+        let no_mate = self.examine_end(self.history(), test, !side).no_mate()?;
+        let draw = Outcome::draw(Termination::ClaimOpponentInsufficient, "profile");
+        Some(draw.with(Evidence::NoMate(no_mate)))
     }
 
     /// After a move is made and before the clock is pressed, or while the game is adjourned.
