@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod can_mate_command;
+mod conform_command;
 mod log;
 mod perft_command;
 mod serve_command;
@@ -35,6 +36,8 @@ enum Command {
     CanMate(can_mate_command::CanMateArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
     Perft(perft_command::PerftArguments),
+    /// Plays conformance cases through the API of a referee, this one or another.
+    Conform(conform_command::ConformArguments),
 }
 
 fn main() -> ExitCode {
@@ -58,5 +61,6 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::CanMate(can_mate) => can_mate.run(),
         Command::Perft(perft) => perft.run(),
+        Command::Conform(conform) => conform.run(),
     }
 }
