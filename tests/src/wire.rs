@@ -9,8 +9,8 @@ use http_body_util::{BodyExt, Full};
 use prost::Message;
 use referee_api::v1::action::Kind;
 use referee_api::v1::{
-    Action, AnswerDraw, ClaimDraw, CreateGameRequest, DrawClaim, Game, MakeMove, OfferDraw,
-    Position, Resign, Seat, SubmitActionRequest, position,
+    Action, AnswerDraw, ClaimDraw, CreateGameRequest, DrawClaim, Game, IllegalPolicy, MakeMove,
+    OfferDraw, Position, Resign, RuleParameters, RuleProfile, Seat, SubmitActionRequest, position,
 };
 use tonic::body::Body;
 use tonic::transport::Channel;
@@ -36,6 +36,22 @@ pub fn create(game_id: &str, game: Game) -> CreateGameRequest {
         game: Some(game),
         game_id: game_id.to_owned(),
         request_id: fresh_id(),
+    }
+}
+
+/// Returns a game in which an illegal move is only refused, as where a board on a screen plays.
+#[must_use]
+pub fn refusing() -> Game {
+    let overrides = RuleParameters {
+        illegal_policy: IllegalPolicy::Refuse.into(),
+        ..RuleParameters::default()
+    };
+    Game {
+        rule_profile: Some(RuleProfile {
+            overrides: Some(overrides),
+            ..RuleProfile::default()
+        }),
+        ..Game::default()
     }
 }
 
@@ -74,6 +90,7 @@ pub fn action(seat: Seat, kind: Kind) -> Action {
         request_id: fresh_id(),
         expected_sequence: None,
         kind: Some(kind),
+        platform_time: None,
     }
 }
 
@@ -103,6 +120,7 @@ pub fn make_move(text: &str) -> Kind {
     Kind::MakeMove(MakeMove {
         r#move: text.to_owned(),
         offer_draw: false,
+        ..MakeMove::default()
     })
 }
 
@@ -112,13 +130,14 @@ pub fn move_and_offer(text: &str) -> Kind {
     Kind::MakeMove(MakeMove {
         r#move: text.to_owned(),
         offer_draw: true,
+        ..MakeMove::default()
     })
 }
 
 /// An offer of a draw.
 #[must_use]
 pub fn offer() -> Kind {
-    Kind::OfferDraw(OfferDraw {})
+    Kind::OfferDraw(OfferDraw::default())
 }
 
 /// The answer to an offer.
@@ -134,6 +153,7 @@ pub fn claim(claim: DrawClaim, intended: Option<&str>) -> Kind {
     Kind::ClaimDraw(ClaimDraw {
         claim: claim.into(),
         intended_move,
+        ..ClaimDraw::default()
     })
 }
 

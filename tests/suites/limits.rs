@@ -2,6 +2,10 @@
 
 use prost::Message;
 use prost_types::FileDescriptorSet;
+use referee_laws::{
+    Allowed, BONUS_MS_MAX, PERIOD_MOVES_MAX, PERIOD_MS_MAX, PERIODS_MAX, Parameters,
+    TIME_CONTROL_LENGTH_MAX,
+};
 use referee_server::limits;
 
 /// Returns the comments of the field with a name such as `CreateGameRequest.request_id`.
@@ -22,8 +26,9 @@ fn comment(name: &str) -> String {
             let path = [4, number, 2, position];
             let comments = locations.filter(|location| location.path == path);
             return comments
-                .map(|one| one.leading_comments().replace('\n', " "))
-                .collect();
+                .flat_map(|one| one.leading_comments().split_whitespace())
+                .collect::<Vec<_>>()
+                .join(" ");
         }
     }
     panic!("{name}: no such message")
@@ -39,6 +44,15 @@ fn grouped(number: usize) -> String {
         text.push(digit);
     }
     text
+}
+
+/// The parameters of rules that are numbers, with the greatest value of each.
+fn numbers() -> impl Iterator<Item = (&'static str, usize)> {
+    let names = Parameters::NAMES.iter();
+    names.filter_map(|&name| match Parameters::allowed(name)? {
+        Allowed::NumberUpTo(max) => Some((name, max as usize)),
+        _ => None,
+    })
 }
 
 /// A field, the word that its sentence begins with, and the number.
@@ -60,7 +74,9 @@ fn stated() -> Vec<Stated> {
         ("MakeMove.move", "Limit:", limits::MOVE_BYTES_MAX),
         ("ClaimDraw.intended_move", "Limit:", limits::MOVE_BYTES_MAX),
         ("RuleProfile.name", "Limit:", limits::PROFILE_NAME_BYTES_MAX),
-        ("RuleParameters.min_moves_for_agreement", "Range:", 0),
+        ("Points.win_half_points", "Range:", 0),
+        ("Points.draw_half_points", "Range:", 0),
+        ("Points.loss_half_points", "Range:", 0),
         ("Game.sequence", "Limit:", limits::GAME_EVENTS_MAX as usize),
         ("Game.moves", "Limit:", limits::HISTORY_MOVES_MAX),
         ("Game.white_player", "Limit:", limits::PLAYER_BYTES_MAX),
@@ -130,6 +146,10 @@ fn stated() -> Vec<Stated> {
             limits::PAGE_TOKEN_BYTES_MAX,
         ),
     ];
+    for (name, _) in numbers() {
+        let field: &str = Box::leak(format!("RuleParameters.{name}").into_boxed_str());
+        stated.push((field, "Range:", 0));
+    }
     for message in [
         "GetGameRequest",
         "SubmitActionRequest",
@@ -144,6 +164,7 @@ fn stated() -> Vec<Stated> {
         "Limit:",
         limits::GAME_NAME_BYTES_MAX,
     ));
+    stated.extend(of_actions());
     for field in [
         "WatchGameRequest.heartbeat_interval",
         "JoinGame.heartbeat_interval",
@@ -152,6 +173,70 @@ fn stated() -> Vec<Stated> {
         stated.push((field, "Range:", seconds(limits::HEARTBEAT_MIN)));
     }
     stated
+}
+
+/// The limits of actions, clocks and what games are taken over with.
+fn of_actions() -> Vec<Stated> {
+    let illegal = limits::SETUP_ILLEGAL_MOVES_MAX as usize;
+    let plies = limits::HISTORY_MOVES_MAX;
+    let hours = (limits::PENALTY_MS_MAX / 3_600_000) as usize;
+    let reason = limits::REASON_BYTES_MAX;
+    vec![
+        ("TimePeriod.moves", "Limit:", PERIOD_MOVES_MAX as usize),
+        ("TimePeriod.time", "Range:", 0),
+        ("TimePeriod.bonus", "Range:", 0),
+        ("TimeControl.pgn", "Limit:", TIME_CONTROL_LENGTH_MAX),
+        ("TimeControl.periods", "Limit:", PERIODS_MAX),
+        (
+            "Setup.white_moves",
+            "Limit:",
+            limits::SETUP_MOVES_MAX as usize,
+        ),
+        (
+            "Setup.black_moves",
+            "Limit:",
+            limits::SETUP_MOVES_MAX as usize,
+        ),
+        ("Setup.white_illegal_moves", "Limit:", illegal),
+        ("Setup.black_illegal_moves", "Limit:", illegal),
+        ("Setup.plies_without_capture", "Limit:", plies),
+        ("OfferDraw.condition", "Limit:", reason),
+        ("TouchPieces.squares", "Limit:", limits::TOUCHED_SQUARES_MAX),
+        (
+            "DisplacePieces.squares",
+            "Limit:",
+            limits::DISPLACED_SQUARES_MAX,
+        ),
+        ("PauseGame.reason", "Limit:", reason),
+        ("ResumeGame.absent", "Limit:", limits::ABSENT_SIDES_MAX),
+        ("SealMove.move", "Limit:", limits::MOVE_BYTES_MAX),
+        (
+            "ArbiterDecision.arbiter",
+            "Limit:",
+            limits::PLAYER_BYTES_MAX,
+        ),
+        (
+            "ArbiterDecision.reason",
+            "Limit:",
+            limits::DECISION_REASON_BYTES_MAX,
+        ),
+        ("PenaltyTime.deduct", "Limit:", hours),
+        ("PenaltyTime.add_opponent", "Limit:", hours),
+        ("ExtraTime.time", "Limit:", hours),
+        ("SetCounters.white_illegal_moves", "Limit:", illegal),
+        ("SetCounters.black_illegal_moves", "Limit:", illegal),
+        ("SetCounters.plies_without_capture", "Limit:", plies),
+        (
+            "CanMateRequest.budget_nodes",
+            "Default:",
+            limits::MATE_NODES_DEFAULT as usize,
+        ),
+        (
+            "CanMateRequest.budget_nodes",
+            "Limit:",
+            limits::MATE_NODES_MAX as usize,
+        ),
+    ]
 }
 
 #[test]
@@ -164,11 +249,11 @@ fn limits_are_stated_beside_their_fields() {
         assert!(ends, "{field} should say '{sentence}': {comment}");
     }
     let range = |field: &str, low: usize, high: usize| {
-        let sentence = format!("Range: {low} to {high}");
-        assert!(
-            comment(field).contains(&sentence),
-            "{field} should say '{sentence}'"
-        );
+        let sentence = format!("Range: {low} to {}", grouped(high));
+        let comment = comment(field);
+        let rest = comment.split_once(&sentence).map(|(_, rest)| rest);
+        let ends = rest.is_some_and(|rest| rest.starts_with([' ', '.']));
+        assert!(ends, "{field} should say '{sentence}': {comment}");
     };
     let (low, high) = (
         limits::HEARTBEAT_MIN.as_secs(),
@@ -181,7 +266,15 @@ fn limits_are_stated_beside_their_fields() {
     );
     range("JoinGame.heartbeat_interval", low as usize, high as usize);
     range("Position.chess960_number", 0, 959);
-    range("RuleParameters.min_moves_for_agreement", 0, 200);
+    range("TimePeriod.time", 0, (PERIOD_MS_MAX / 86_400_000) as usize);
+    range("TimePeriod.bonus", 0, (BONUS_MS_MAX / 3_600_000) as usize);
+    for (name, max) in numbers() {
+        range(&format!("RuleParameters.{name}"), 0, max);
+    }
+    for name in ["win", "draw", "loss"] {
+        let max = Parameters::HALF_POINTS_MAX as usize;
+        range(&format!("Points.{name}_half_points"), 0, max);
+    }
 }
 
 /// No number is stated that the table above does not hold to the code.

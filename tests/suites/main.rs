@@ -14,6 +14,7 @@
 //! | `evidence` | why a move is illegal and what an end rests on |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `playing` | a seat over one stream, and its protocol |
+//! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `discovery` | reflection in both versions |
 //! | `conformance` | the cases that need neither clocks nor hands |
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
@@ -29,6 +30,7 @@ mod grpcurl;
 mod limits;
 mod masters;
 mod playing;
+mod profiles;
 mod ranges;
 mod rooms;
 mod service;

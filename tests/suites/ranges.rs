@@ -152,8 +152,9 @@ fn wrong() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             "action.claim_draw.claim",
             action(|action| {
                 let claim = v1::ClaimDraw {
-                    claim: 9,
+                    claim: 99,
                     intended_move: String::new(),
+                    ..v1::ClaimDraw::default()
                 };
                 action.kind = Some(v1::action::Kind::ClaimDraw(claim));
             }),
@@ -221,7 +222,7 @@ fn wrong() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             CREATE,
             "game.rule_profile.overrides.threefold",
             overrides(v1::RuleParameters {
-                threefold: 3,
+                threefold: 5,
                 ..Default::default()
             }),
         ),

@@ -260,6 +260,8 @@ impl<'a, S: Sliders, const WHITE: bool> Generator<'a, S, WHITE> {
             None => !position.board().color(Self::US),
             Some(checker) => Bitboard::of(checker) | between(king, checker),
         };
+        // A king is never captured (1.4.1). It could be only after an illegal move that stood.
+        let goal = goal - position.board().pieces(Self::THEM, Role::King);
         let occupied = position.board().occupied();
         Generator {
             position,
@@ -282,7 +284,8 @@ impl<'a, S: Sliders, const WHITE: bool> Generator<'a, S, WHITE> {
         if self.from.contains(self.king) && !receiver.is_done() {
             let danger = self.danger();
             let own = self.position.board().color(Self::US);
-            receiver.piece(self.king, king_attacks(self.king) - own - danger);
+            let kings = self.position.board().role(Role::King);
+            receiver.piece(self.king, king_attacks(self.king) - own - kings - danger);
             let rooks = self.position.castling_rooks() & own;
             if rooks.any() && self.position.checkers().is_empty() {
                 self.castles(rooks, danger, receiver);

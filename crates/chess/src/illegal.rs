@@ -158,6 +158,12 @@ impl IllegalMove {
         self.article
     }
 
+    /// Returns the piece of promotion that the text names, whatever it is.
+    #[must_use]
+    pub fn promotion(&self) -> Option<Role> {
+        self.promotion
+    }
+
     /// Whether the piece could make the move on some board: it can reach the square of arrival, or
     /// could capture there.
     pub(crate) fn is_near(&self) -> bool {

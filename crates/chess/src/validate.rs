@@ -118,6 +118,9 @@ pub struct Tolerance {
     /// A move number of 0 becomes 1, counters too great become the greatest that is taken, and
     /// an en passant square may come with a halfmove clock that is not 0.
     pub counter: bool,
+    /// The side that is not to move may be in check, as after an illegal move that nobody noticed
+    /// (FIDE Laws A.5.4). No move captures its king.
+    pub opponent_in_check: bool,
 }
 
 impl Tolerance {
@@ -128,6 +131,7 @@ impl Tolerance {
         impossible_check: false,
         too_much_material: false,
         counter: false,
+        opponent_in_check: false,
     };
 
     /// What cannot be is dropped or set right; the pieces must still make sense. For files of
@@ -144,6 +148,12 @@ impl Tolerance {
         impossible_check: true,
         too_much_material: true,
         ..Tolerance::LENIENT
+    };
+
+    /// Positions after illegal moves that stand on the board.
+    pub const IRREGULAR: Tolerance = Tolerance {
+        opponent_in_check: true,
+        ..Tolerance::PERFT
     };
 }
 
@@ -360,7 +370,7 @@ impl Validation<'_> {
                 board.attackers(sliders, king, !color, board.occupied())
             })
         };
-        if attackers(them).any() {
+        if attackers(them).any() && !self.tolerance.opponent_in_check {
             self.issues.push(PositionIssue::OpponentInCheck);
         }
         let checkers = attackers(us);

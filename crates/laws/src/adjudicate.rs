@@ -1,30 +1,21 @@
 //! What a position and its history mean for the game: ends that need no claim, claims, counts.
 
-use referee_chess::{Color, Move, Piece, Position, Square, UciMove};
+use referee_chess::{Color, Piece, Position, Square};
 
-use crate::action::DrawClaim;
-use crate::dead::{CanMate, can_mate};
+use crate::claim::{AvailableClaim, available_claims};
 use crate::history::History;
+use crate::mate::{CanMate, Purpose, Tier, can_mate, examine};
 use crate::outcome::{Evidence, Outcome, Termination};
-use crate::profile::{DrawRule, Profile};
+use crate::profile::{DrawRule, FiftyReset, MateTest, Profile};
 
 /// Half-moves without a capture or a pawn move that make a claim of fifty moves correct (9.3).
-const FIFTY_MOVES: u32 = 100;
+pub(crate) const FIFTY_MOVES: u32 = 100;
 /// Half-moves without a capture or a pawn move that end the game (9.6.2).
 const SEVENTY_FIVE_MOVES: u32 = 150;
 /// Occurrences of a position that make a claim correct (9.2).
-const THREEFOLD: u32 = 3;
+pub(crate) const THREEFOLD: u32 = 3;
 /// Occurrences of a position that end the game (9.6.1).
 const FIVEFOLD: u32 = 5;
-
-/// A draw that the side to move can claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AvailableClaim {
-    /// What can be claimed.
-    pub claim: DrawClaim,
-    /// The move to announce; `None` where the position on the board is enough.
-    pub intended: Option<UciMove>,
-}
 
 /// What a position and its history mean for the game.
 #[derive(Clone, Debug)]
@@ -48,13 +39,13 @@ pub struct Adjudication {
 impl Adjudication {
     /// Judges the position on the board.
     #[must_use]
-    pub fn of(history: &History, profile: &Profile) -> Adjudication {
+    pub(crate) fn of(history: &History, captures: (u32, u32), profile: &Profile) -> Adjudication {
         let position = history.position();
-        let outcome = end_on_board(history, profile);
+        let outcome = end_on_board(history, captures, profile);
         let available_claims = if outcome.is_some() {
             Vec::new()
         } else {
-            available_claims(history, profile)
+            available_claims(history, captures, profile)
         };
         Adjudication {
             outcome,
@@ -62,9 +53,33 @@ impl Adjudication {
             repetition_plies: history.repetition_plies(),
             halfmove_clock: history.halfmove_clock(),
             available_claims,
-            white_can_mate: can_mate(position, Color::White),
-            black_can_mate: can_mate(position, Color::Black),
+            white_can_mate: can_mate(position, Color::White, Tier::Quick),
+            black_can_mate: can_mate(position, Color::Black, Tier::Quick),
         }
+    }
+}
+
+/// The half-moves since the last capture, for profiles in which a pawn move does not reset the
+/// fifty moves.
+pub(crate) struct CaptureCount(pub(crate) u32);
+
+impl CaptureCount {
+    /// Counts from the ply at which the count was last set, or from the last capture after it.
+    pub(crate) fn of(history: &History, (set_at, count): (u32, u32)) -> CaptureCount {
+        let (ply, captured) = (history.ply(), history.last_capture_ply());
+        CaptureCount(if captured > set_at || set_at > ply {
+            ply - captured
+        } else {
+            count.saturating_add(ply - set_at)
+        })
+    }
+}
+
+/// Returns the half-moves that count for fifty moves under a profile (9.3).
+pub(crate) fn fifty_count(history: &History, captures: (u32, u32), profile: &Profile) -> u32 {
+    match profile.parameters.fifty_reset {
+        FiftyReset::PawnOrCapture => history.halfmove_clock(),
+        FiftyReset::Capture => CaptureCount::of(history, captures).0,
     }
 }
 
@@ -72,13 +87,27 @@ impl Adjudication {
 /// a claim and without the clock, or `None` where the game goes on.
 ///
 /// The order is that of the Laws: mate before all draws (5.1.1, 9.6.2), then stalemate, the dead
-/// position and the counts, of which only the reported reason depends on the order.
-pub(crate) fn end_on_board(history: &History, profile: &Profile) -> Option<Outcome> {
+/// position and the counts, of which only the reported reason depends on the order. While an
+/// illegal position stands on the board nothing ends by it (A.5.4).
+pub(crate) fn end_on_board(
+    history: &History,
+    captures: (u32, u32),
+    profile: &Profile,
+) -> Option<Outcome> {
     let position = history.position();
+    if is_irregular(position) {
+        return None;
+    }
     if !position.has_legal_moves() {
         return Some(end_without_moves(position));
     }
-    end_by_draw(history, profile)
+    end_by_draw(history, captures, profile)
+}
+
+/// Whether the side that is not to move stands in check, as only an illegal move can bring about.
+pub(crate) fn is_irregular(position: &Position) -> bool {
+    let king = position.king(!position.turn());
+    position.attackers(king, position.turn()).any()
 }
 
 fn end_without_moves(position: &Position) -> Outcome {
@@ -90,39 +119,78 @@ fn end_without_moves(position: &Position) -> Outcome {
 }
 
 /// The ends of [`end_on_board`] other than mate and stalemate.
-pub(crate) fn end_by_draw(history: &History, profile: &Profile) -> Option<Outcome> {
+pub(crate) fn end_by_draw(
+    history: &History,
+    captures: (u32, u32),
+    profile: &Profile,
+) -> Option<Outcome> {
     let parameters = &profile.parameters;
-    if let Some(outcome) = end_by_dead_position(history.position()) {
+    if let Some(outcome) = end_by_dead_position(history, profile, Tier::Quick) {
         return Some(outcome);
     }
     // Fewer than four half-moves cannot bring a position back, nor fifty moves be completed.
-    if history.halfmove_clock() >= 4 {
-        let repetitions = history.repetitions();
-        if repetitions >= FIVEFOLD && parameters.fivefold {
-            return Some(by_repetition(history, Termination::Fivefold, "9.6.1"));
-        }
-        if repetitions >= THREEFOLD && parameters.threefold == DrawRule::Automatic {
-            return Some(by_repetition(
-                history,
-                Termination::ThreefoldAutomatic,
-                "9.2.2",
-            ));
-        }
+    if history.halfmove_clock() >= 4
+        && let Some(outcome) = end_by_repetition(history, profile)
+    {
+        return Some(outcome);
     }
-    let clock = history.halfmove_clock();
-    if clock >= SEVENTY_FIVE_MOVES && parameters.seventy_five {
+    if history.halfmove_clock() >= SEVENTY_FIVE_MOVES && parameters.seventy_five {
         return Some(by_count(history, Termination::SeventyFive, "9.6.2"));
     }
-    if clock >= FIFTY_MOVES && parameters.fifty == DrawRule::Automatic {
-        return Some(by_count(history, Termination::FiftyAutomatic, "9.3.2"));
+    let count = fifty_count(history, captures, profile);
+    if count >= FIFTY_MOVES && parameters.fifty == DrawRule::Automatic {
+        let draw = Outcome::draw(Termination::FiftyAutomatic, "9.3.2");
+        return Some(draw.with(Evidence::MoveCount {
+            halfmove_clock: count,
+            last_reset_ply: match parameters.fifty_reset {
+                FiftyReset::PawnOrCapture => history.last_reset_ply(),
+                FiftyReset::Capture => history.last_capture_ply(),
+            },
+        }));
     }
     None
 }
 
-fn end_by_dead_position(position: &Position) -> Option<Outcome> {
-    let white = can_mate(position, Color::White).no_mate()?;
-    let black = can_mate(position, Color::Black).no_mate()?;
-    let draw = Outcome::draw(Termination::DeadPosition, "5.2.2");
+fn end_by_repetition(history: &History, profile: &Profile) -> Option<Outcome> {
+    let parameters = &profile.parameters;
+    let repetitions = history.repetitions();
+    if repetitions < THREEFOLD {
+        return None;
+    }
+    if parameters.perpetual_check_draw {
+        // Perpetual check outranks the automatic threefold.
+        let plies = history.repetition_plies();
+        let first = plies[plies.len() - THREEFOLD as usize];
+        if history.checks_between(first, history.ply()).is_some() {
+            let draw = by_repetition(history, Termination::PerpetualCheck, "9.2.2");
+            return Some(draw);
+        }
+    }
+    if repetitions >= FIVEFOLD && parameters.fivefold {
+        return Some(by_repetition(history, Termination::Fivefold, "9.6.1"));
+    }
+    (parameters.threefold == DrawRule::Automatic)
+        .then(|| by_repetition(history, Termination::ThreefoldAutomatic, "9.2.2"))
+}
+
+/// Returns the draw of a position in which neither side can mate (5.2.2).
+pub(crate) fn end_by_dead_position(
+    history: &History,
+    profile: &Profile,
+    tier: Tier,
+) -> Option<Outcome> {
+    if profile.parameters.dead_position_claim {
+        return None;
+    }
+    let test = profile.parameters.dead_position;
+    let rules = (profile, Purpose::DeadPosition, tier);
+    let white = examine(test, history, Color::White, rules).no_mate()?;
+    let black = examine(test, history, Color::Black, rules).no_mate()?;
+    let termination = match test {
+        MateTest::Full => Termination::DeadPosition,
+        _ => Termination::MaterialDraw,
+    };
+    let draw = Outcome::draw(termination, "5.2.2");
     Some(
         draw.with(Evidence::NoMate(white))
             .with(Evidence::NoMate(black)),
@@ -159,105 +227,4 @@ fn pieces_on(position: &Position, squares: referee_chess::Bitboard) -> Vec<(Squa
         .into_iter()
         .filter_map(|square| Some((square, position.board().piece_at(square)?)))
         .collect()
-}
-
-/// Whether a claim holds, and what shows it either way.
-pub(crate) struct ClaimFinding {
-    pub(crate) holds: bool,
-    pub(crate) article: &'static str,
-    pub(crate) evidence: Evidence,
-}
-
-/// Looks at a claim of the side to move: of the position on the board, or of the one after an
-/// announced legal move.
-pub(crate) fn examine_claim(
-    history: &History,
-    claim: DrawClaim,
-    intended: Option<Move>,
-) -> ClaimFinding {
-    match (claim, intended) {
-        (DrawClaim::Threefold, None) => {
-            let plies = history.repetition_plies();
-            ClaimFinding {
-                holds: plies.len() as u32 >= THREEFOLD,
-                article: "9.2.2",
-                evidence: Evidence::Repetition(plies),
-            }
-        }
-        (DrawClaim::Threefold, Some(mv)) => {
-            let plies = history.repetition_plies_after(mv);
-            ClaimFinding {
-                holds: plies.len() as u32 >= THREEFOLD,
-                article: "9.2.1",
-                evidence: Evidence::Repetition(plies),
-            }
-        }
-        (DrawClaim::Fifty, None) => ClaimFinding {
-            holds: history.halfmove_clock() >= FIFTY_MOVES,
-            article: "9.3.2",
-            evidence: count_evidence(history),
-        },
-        (DrawClaim::Fifty, Some(mv)) => {
-            let clock = history.position().after_unchecked(mv).halfmove_clock();
-            let last_reset_ply = if clock == 0 {
-                history.ply() + 1
-            } else {
-                history.last_reset_ply()
-            };
-            ClaimFinding {
-                holds: clock >= FIFTY_MOVES,
-                article: "9.3.1",
-                evidence: Evidence::MoveCount {
-                    halfmove_clock: clock,
-                    last_reset_ply,
-                },
-            }
-        }
-    }
-}
-
-fn available_claims(history: &History, profile: &Profile) -> Vec<AvailableClaim> {
-    let mut claims = Vec::new();
-    let parameters = &profile.parameters;
-    for (claim, rule) in [
-        (DrawClaim::Threefold, parameters.threefold),
-        (DrawClaim::Fifty, parameters.fifty),
-    ] {
-        if rule == DrawRule::Claim {
-            if examine_claim(history, claim, None).holds {
-                claims.push(AvailableClaim {
-                    claim,
-                    intended: None,
-                });
-            }
-            if may_hold_with_a_move(history, claim) {
-                claims.extend(with_moves(history, claim));
-            }
-        }
-    }
-    claims.sort_by_key(|claim| claim.intended.is_some());
-    claims
-}
-
-/// Whether it is worth looking at every move for a claim.
-fn may_hold_with_a_move(history: &History, claim: DrawClaim) -> bool {
-    match claim {
-        DrawClaim::Threefold => history.can_move_repeat(),
-        DrawClaim::Fifty => history.halfmove_clock() + 1 >= FIFTY_MOVES,
-    }
-}
-
-fn with_moves(history: &History, claim: DrawClaim) -> Vec<AvailableClaim> {
-    let position = history.position();
-    let mut claims: Vec<AvailableClaim> = position
-        .legal_moves()
-        .into_iter()
-        .filter(|&mv| examine_claim(history, claim, Some(mv)).holds)
-        .map(|mv| AvailableClaim {
-            claim,
-            intended: Some(position.uci(mv)),
-        })
-        .collect();
-    claims.sort_by_cached_key(|claim| claim.intended.map(|mv| mv.to_string()));
-    claims
 }

@@ -29,6 +29,10 @@ const ARTICLES: &[(&str, &str)] = &[
         "A player has the move as soon as the move of the opponent has been made.",
     ),
     (
+        "1.4.1",
+        "Leaving or exposing the own king to attack, and capturing a king, are not allowed.",
+    ),
+    (
         "3.1",
         "A piece moves to a square that it can reach and that no piece of its own color stands on.",
     ),
@@ -94,7 +98,6 @@ const ARTICLES: &[(&str, &str)] = &[
         "Castling is barred while the king stands on, crosses or reaches an attacked square, or \
          while a piece stands in between.",
     ),
-    ("3.9", "A king that is attacked is in check."),
     (
         "3.9.1",
         "A king is in check when a piece of the opponent attacks it, even a piece that is pinned.",
@@ -102,6 +105,58 @@ const ARTICLES: &[(&str, &str)] = &[
     (
         "3.9.2",
         "No move can expose the own king to check or leave it in check.",
+    ),
+    (
+        "4.2.1",
+        "Only the player who has the move may adjust pieces, and says so before.",
+    ),
+    (
+        "4.3",
+        "Touched pieces must be moved or captured where that is possible.",
+    ),
+    (
+        "4.3.1",
+        "Of own pieces touched, the first that can be moved must be moved.",
+    ),
+    (
+        "4.3.2",
+        "Of the opponent's pieces touched, the first that can be captured must be captured.",
+    ),
+    (
+        "4.3.3",
+        "With pieces of both colors touched, the first own one captures the first of the \
+         opponent's; where that is illegal, the first piece touched that can be moved or captured \
+         decides.",
+    ),
+    (
+        "4.4.1",
+        "A player who touches king and rook must castle there if that is legal.",
+    ),
+    (
+        "4.4.2",
+        "A player who touches a rook and then the king cannot castle on that side with this move.",
+    ),
+    (
+        "4.4.3",
+        "Where the castling that was begun is illegal, another move with the king must be made, \
+         if there is one.",
+    ),
+    (
+        "4.4.4",
+        "The choice of the piece of promotion is final when it has touched the square.",
+    ),
+    (
+        "4.7",
+        "A piece that was released on a legal square stays there.",
+    ),
+    (
+        "4.7.2",
+        "A king released two squares away castles there; where that is illegal, it makes another \
+         move.",
+    ),
+    (
+        "4.8",
+        "A breach of the rules of touch-move can be claimed until the claimant touches a piece.",
     ),
     (
         "5.1.1",
@@ -126,6 +181,92 @@ const ARTICLES: &[(&str, &str)] = &[
         "The game is drawn when both players agree to it, once each has made a move.",
     ),
     (
+        "6.2.1",
+        "A move is completed when the clock has been pressed, or when it has ended the game.",
+    ),
+    (
+        "6.4",
+        "When a flag falls, the number of moves that had to be made is looked at.",
+    ),
+    (
+        "6.6",
+        "The clock of White is started at the time that was set for the start.",
+    ),
+    (
+        "6.7",
+        "A player who arrives after the default time loses, unless the arbiter decides otherwise.",
+    ),
+    (
+        "6.8",
+        "A flag has fallen when the arbiter observes it or a player claims it validly.",
+    ),
+    (
+        "6.9",
+        "A player who does not complete the moves in time loses; the game is drawn where the \
+         opponent cannot mate by any series of legal moves.",
+    ),
+    (
+        "6.10.1",
+        "What the clock shows is conclusive as long as it has no evident defect.",
+    ),
+    (
+        "6.10.2",
+        "Wrong settings of the clock are corrected by the arbiter.",
+    ),
+    (
+        "6.11",
+        "The clocks are stopped when a game is interrupted, and the arbiter decides when it goes \
+         on.",
+    ),
+    (
+        "6.11.4",
+        "A player who stops the clocks without a valid reason can be punished.",
+    ),
+    (
+        "7.1",
+        "After an irregularity the position before it is reinstated, as far as it can be found.",
+    ),
+    (
+        "7.2.1",
+        "A game that began from a wrong position is cancelled, and a new one is played.",
+    ),
+    (
+        "7.3",
+        "A game that began with colors reversed is played anew, unless both players have made ten \
+         moves.",
+    ),
+    (
+        "7.4",
+        "A player who displaces pieces restores them in the own time.",
+    ),
+    (
+        "7.5.1",
+        "When an illegal move is found, the position before it is reinstated, and the touched \
+         piece must be moved.",
+    ),
+    (
+        "7.5.2",
+        "A pawn left on the last rank when the clock is pressed becomes a queen, and it counts as \
+         an illegal move.",
+    ),
+    (
+        "7.5.3",
+        "Pressing the clock without making a move counts as an illegal move.",
+    ),
+    (
+        "7.5.4",
+        "Making one move with two hands counts as an illegal move.",
+    ),
+    (
+        "7.5.5",
+        "For the first illegal move the opponent gets more time; the second one loses the game, \
+         which is drawn where the opponent cannot mate by any series of legal moves.",
+    ),
+    (
+        "8.7",
+        "The result that both players have signed stands, unless the arbiter decides otherwise.",
+    ),
+    (
         "9.1.1",
         "The rules of an event can forbid draws by agreement before a certain move.",
     ),
@@ -134,7 +275,10 @@ const ARTICLES: &[(&str, &str)] = &[
         "A draw is to be offered after making a move and before pressing the clock; at any other \
          time the offer is valid all the same, and it stands until it is answered.",
     ),
-    ("9.1.2.3", "A claim of a draw counts as an offer of a draw."),
+    (
+        "9.1.2.3",
+        "A claim of a draw by repetition or by fifty moves is an offer of a draw as well.",
+    ),
     (
         "9.2",
         "A player who has the move can claim a draw when the same position occurs for at least \
@@ -152,8 +296,8 @@ const ARTICLES: &[(&str, &str)] = &[
     ),
     (
         "9.2.3",
-        "Positions are the same when the same player has the move and the same moves are possible, \
-         rights to castle and captures en passant included.",
+        "Positions are the same when the same player has the move and the same moves are \
+         possible, rights to castle and captures en passant included.",
     ),
     (
         "9.3",
@@ -171,9 +315,13 @@ const ARTICLES: &[(&str, &str)] = &[
          without a capture or a pawn move.",
     ),
     (
+        "9.4",
+        "A player who touches a piece loses the right to claim on that move.",
+    ),
+    ("9.5.1", "A claim cannot be withdrawn."),
+    (
         "9.5.3",
-        "After a claim that is not correct the game goes on, and an announced move must be \
-         played.",
+        "After a claim that is not correct the game goes on, and an announced move must be played.",
     ),
     (
         "9.6.1",
@@ -184,6 +332,79 @@ const ARTICLES: &[(&str, &str)] = &[
         "The game is drawn after seventy-five moves of each player without a capture or a pawn \
          move, unless the last one mates.",
     ),
+    (
+        "10.2",
+        "The points of both players together are never more than those of a win.",
+    ),
+    (
+        "11.3.2.2",
+        "A player on whom an electronic device is found loses the game.",
+    ),
+    ("11.5", "A player must not distract or annoy the opponent."),
+    (
+        "11.7",
+        "A player who persistently refuses to comply with the Laws loses the game, and the \
+         arbiter decides on the points of the opponent.",
+    ),
+    (
+        "11.8",
+        "Where both players are at fault, both lose the game.",
+    ),
+    ("12.2", "The arbiter sees to it that the Laws are observed."),
+    (
+        "12.5",
+        "The arbiter may give a player who was disturbed more time.",
+    ),
+    (
+        "12.9",
+        "The arbiter may warn, change the time of either player, change points, and declare a \
+         game lost.",
+    ),
+    (
+        "A.5.1",
+        "After ten moves of each player, the set-up of the pieces and the clock is no longer \
+         corrected.",
+    ),
+    (
+        "A.5.2",
+        "An illegal move can be corrected until the opponent has made the next move.",
+    ),
+    (
+        "A.5.4",
+        "Where both kings are in check or a pawn stands on its last rank, the arbiter waits for \
+         the next move; if the position is still illegal, the game is drawn.",
+    ),
+    (
+        "I.1",
+        "A game that is adjourned goes on with a move that was sealed.",
+    ),
+    (
+        "I.7",
+        "When the game is resumed, the envelope is opened and the sealed move is made.",
+    ),
+    (
+        "I.8",
+        "A sealed move that is illegal or cannot be read loses the game.",
+    ),
+    (
+        "III.2.2",
+        "The guideline applies only to games without time for each move.",
+    ),
+    (
+        "III.3.1",
+        "Where both flags are down and nobody knows which fell first, the game is drawn in the \
+         last period and goes on in any other.",
+    ),
+    (
+        "III.4",
+        "A player with less than two minutes may ask for five seconds more for each move.",
+    ),
+    (
+        "III.5",
+        "A player with less than two minutes may claim that the opponent cannot win by normal \
+         means or makes no effort to.",
+    ),
+    ("profile", "The rules of this game say so."),
 ];
 
 impl Citation {
@@ -203,8 +424,14 @@ pub(crate) fn cite(article: &'static str) -> Citation {
         .iter()
         .find(|(name, _)| *name == article)
         .map_or("", |(_, text)| text);
+    // What no article of the Laws says, the profile of the game does.
+    let edition = if article == "profile" {
+        "RULE-PROFILE"
+    } else {
+        EDITION
+    };
     Citation {
-        edition: EDITION.into(),
+        edition: edition.into(),
         article: article.into(),
         text: text.into(),
     }
@@ -246,20 +473,38 @@ mod tests {
     /// Reads the sources of this room, so that an article cannot be cited and forgotten here.
     #[test]
     fn every_article_that_is_cited_has_its_words() {
-        let sources = [
-            include_str!("adjudicate.rs"),
-            include_str!("judge.rs"),
-            include_str!("outcome.rs"),
-            include_str!("dead.rs"),
-        ];
-        for source in sources {
-            for part in source.split("cite(\"").skip(1) {
-                let article = part.split('"').next().unwrap_or_default();
-                assert!(
-                    ARTICLES.iter().any(|(name, _)| *name == article),
-                    "{article}"
-                );
+        let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+        let mut cited = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    // The values of parameters look like articles there.
+                    if !path.ends_with("profile") {
+                        folders.push(path);
+                    }
+                    continue;
+                }
+                let source = std::fs::read_to_string(&path).expect("a source");
+                for part in source.split('"').filter(|part| is_article(part)) {
+                    cited += 1;
+                    assert!(
+                        ARTICLES.iter().any(|(name, _)| *name == part),
+                        "{part} in {}",
+                        path.display()
+                    );
+                }
             }
         }
+        assert!(cited > 100);
+    }
+
+    /// Whether a text is the number of an article, such as `9.6.1` or `III.4`.
+    fn is_article(text: &str) -> bool {
+        let Some((head, rest)) = text.split_once('.') else {
+            return false;
+        };
+        let is_number = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
+        (is_number(head) || ["A", "I", "III"].contains(&head)) && rest.split('.').all(is_number)
     }
 }

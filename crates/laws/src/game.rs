@@ -2,22 +2,44 @@
 
 use core::fmt;
 
-use referee_chess::{CastlingMode, Color, Move, MoveError, Position, Square, UciMove};
+use referee_chess::{CastlingMode, Move, MoveError, Position, UciMove};
 
 use crate::action::Action;
-use crate::adjudicate::{Adjudication, end_by_draw, end_on_board};
-use crate::history::{History, HistoryError};
-use crate::outcome::Outcome;
+use crate::adjudicate::{Adjudication, CaptureCount, end_by_draw, end_on_board};
+use crate::clock::{ClockSetup, ClockSetupError, Clocks, Keeper, LedgerLine, Time, TimeControl};
+use crate::history::{History, HistoryError, StandError};
+use crate::outcome::{Outcome, Termination};
 use crate::profile::{Profile, Variant};
 use crate::ruling::Ruling;
+use crate::standing::{Sides, Standing};
 
-/// Where a game begins: a position, and moves that are already on the board.
+/// Where a game begins: a position, moves that are already on the board, and what else has
+/// happened where the game is taken over from elsewhere.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// The position before the first move.
     pub base: Position,
     /// The moves played from there, in UCI or SAN.
     pub moves: Vec<String>,
+    /// How the time is kept.
+    pub timing: Timing,
+    /// The illegal moves that count.
+    pub illegal_moves: Sides<u32>,
+    /// The half-moves since the last capture.
+    pub plies_without_capture: Option<u32>,
+}
+
+/// How the time of a game is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Who keeps it.
+    pub keeper: Keeper,
+    /// The time of White; `None` where White is untimed.
+    pub white: Option<TimeControl>,
+    /// The time of Black.
+    pub black: Option<TimeControl>,
+    /// What is left of it, and the moves that are made.
+    pub setup: ClockSetup,
 }
 
 /// Why a game cannot begin as it was described.
@@ -39,6 +61,8 @@ pub enum GameError {
     },
     /// There are too many moves.
     TooManyMoves(HistoryError),
+    /// The clocks cannot be set up so.
+    Clock(ClockSetupError),
 }
 
 impl fmt::Display for GameError {
@@ -54,31 +78,27 @@ impl fmt::Display for GameError {
                 )
             }
             Self::TooManyMoves(error) => error.fmt(f),
+            Self::Clock(error) => error.fmt(f),
         }
     }
 }
 
 impl core::error::Error for GameError {}
 
-/// What binds the side to move after a claim with an announced move was not correct (9.5.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Bound {
-    /// The announced move must be played.
-    Move(UciMove),
-    /// The announced move was illegal; another move with that piece must be played.
-    Piece(Square),
-}
-
 /// All that an entry does to its game.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects {
+    /// The ply whose position was put back, before anything was played.
+    pub reinstated: Option<u32>,
     /// The move that was put on the board.
     pub played: Option<UciMove>,
-    /// Who has offered a draw that stands after the entry.
-    pub draw_offer: Option<Color>,
-    /// What binds the side to move after the entry.
-    pub bound: Option<Bound>,
-    /// The end of the game, where the entry brings it.
+    /// Whether that move is illegal and stands, since nobody noticed it.
+    pub is_illegal: bool,
+    /// What stands after the entry besides the position.
+    pub standing: Standing,
+    /// Every change of a clock.
+    pub ledger: Vec<LedgerLine>,
+    /// The outcome after the entry; `None` while the game goes on.
     pub outcome: Option<Outcome>,
 }
 
@@ -98,6 +118,10 @@ pub struct Entry {
 pub enum ApplyError {
     /// The move cannot be made in the position.
     Move(MoveError),
+    /// The illegal move cannot stand in it.
+    Stand(StandError),
+    /// The ply to be put back is ahead of the game.
+    Ply(u32),
     /// The game cannot take another move.
     Full(HistoryError),
     /// The game is over.
@@ -108,6 +132,8 @@ impl fmt::Display for ApplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Move(error) => write!(f, "the recorded move does not fit the game: {error}"),
+            Self::Stand(error) => error.fmt(f),
+            Self::Ply(ply) => write!(f, "the record puts back ply {ply}, which was not reached"),
             Self::Full(error) => error.fmt(f),
             Self::Over => f.write_str("the record goes on after the end of the game"),
         }
@@ -120,26 +146,28 @@ impl core::error::Error for ApplyError {}
 #[derive(Clone, Debug)]
 pub struct Game {
     profile: Profile,
+    keeper: Keeper,
     history: History,
-    draw_offer: Option<Color>,
-    bound: Option<Bound>,
+    standing: Standing,
     outcome: Option<Outcome>,
 }
 
 impl Game {
     /// Begins a game. Where the game is over in the position that it begins in, it begins as
-    /// finished.
+    /// finished; only a position in which neither side can mate has to arise by a move (5.2.2).
     ///
     /// # Errors
     ///
-    /// Where a move is not legal or comes after the end of the game.
+    /// Where a move is not legal or comes after the end of the game, or the clocks cannot be set
+    /// up.
     pub fn new(profile: Profile, start: &Start) -> Result<Game, GameError> {
+        let standing = begin_standing(start)?;
         let mut history = History::new(start.base.clone());
         for (ply, text) in (0..).zip(&start.moves) {
             let mv = history
                 .read(text)
                 .map_err(|error| end_or_error(&history, ply, error))?;
-            if let Some(outcome) = end_by_draw(&history, &profile) {
+            if let Some(outcome) = end_by_draw(&history, standing.capture_count, &profile) {
                 return Err(GameError::MoveAfterEnd {
                     ply,
                     outcome: Box::new(outcome),
@@ -147,20 +175,77 @@ impl Game {
             }
             history.play(mv).map_err(GameError::TooManyMoves)?;
         }
-        let outcome = end_on_board(&history, &profile);
-        Ok(Game {
+        let mut game = Game {
             profile,
+            keeper: start.timing.keeper,
             history,
-            draw_offer: None,
-            bound: None,
+            standing,
+            outcome: None,
+        };
+        game.set_capture_count(start);
+        game.outcome = game.end_at_start();
+        Ok(game)
+    }
+
+    /// A game is drawn when a position in which neither side can mate has arisen (5.2.2). One that
+    /// the game is set up with has not: such a game ends with its first move, or by a flag or a
+    /// resignation, which then draw.
+    fn end_at_start(&self) -> Option<Outcome> {
+        let outcome = end_on_board(&self.history, self.standing.capture_count, &self.profile)?;
+        let has_arisen = self.history.ply() > 0;
+        let is_dead = matches!(
+            outcome.termination,
+            Termination::DeadPosition | Termination::MaterialDraw
+        );
+        (has_arisen || !is_dead).then_some(outcome)
+    }
+
+    /// Begins a game as it was recorded: whether it is over there is not judged again.
+    ///
+    /// # Errors
+    ///
+    /// Where a move is not legal, or the clocks cannot be set up.
+    pub fn restore(
+        profile: Profile,
+        start: &Start,
+        outcome: Option<Outcome>,
+    ) -> Result<Game, GameError> {
+        let standing = begin_standing(start)?;
+        let mut history = History::new(start.base.clone());
+        for (ply, text) in (0..).zip(&start.moves) {
+            let mv = history
+                .read(text)
+                .map_err(|error| GameError::IllegalMove { ply, error })?;
+            history.play(mv).map_err(GameError::TooManyMoves)?;
+        }
+        let mut game = Game {
+            profile,
+            keeper: start.timing.keeper,
+            history,
+            standing,
             outcome,
-        })
+        };
+        game.set_capture_count(start);
+        Ok(game)
+    }
+
+    /// The count that a game is taken over with is that of the position after its moves.
+    fn set_capture_count(&mut self, start: &Start) {
+        if let Some(count) = start.plies_without_capture {
+            self.standing.capture_count = (self.history.ply(), count);
+        }
     }
 
     /// Returns the rules of the game.
     #[must_use]
     pub fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    /// Returns who keeps the time.
+    #[must_use]
+    pub fn keeper(&self) -> Keeper {
+        self.keeper
     }
 
     /// Returns the position and how it came about.
@@ -175,16 +260,10 @@ impl Game {
         self.history.position()
     }
 
-    /// Returns who has offered a draw that still stands (9.1.2.1).
+    /// Returns what stands besides the position.
     #[must_use]
-    pub fn draw_offer(&self) -> Option<Color> {
-        self.draw_offer
-    }
-
-    /// Returns what binds the side to move (9.5.3).
-    #[must_use]
-    pub fn bound(&self) -> Option<Bound> {
-        self.bound
+    pub fn standing(&self) -> &Standing {
+        &self.standing
     }
 
     /// Returns how the game ended, or `None` while it goes on.
@@ -196,37 +275,33 @@ impl Game {
     /// Returns what the position on the board means for the game.
     #[must_use]
     pub fn adjudication(&self) -> Adjudication {
-        Adjudication::of(&self.history, &self.profile)
+        Adjudication::of(&self.history, self.standing.capture_count, &self.profile)
     }
 
-    /// Begins a game as it was recorded: whether it is over there is not judged again.
-    ///
-    /// # Errors
-    ///
-    /// Where a move is not legal.
-    pub fn restore(
-        profile: Profile,
-        start: &Start,
-        outcome: Option<Outcome>,
-    ) -> Result<Game, GameError> {
-        let mut history = History::new(start.base.clone());
-        for (ply, text) in (0..).zip(&start.moves) {
-            let mv = history
-                .read(text)
-                .map_err(|error| GameError::IllegalMove { ply, error })?;
-            history.play(mv).map_err(GameError::TooManyMoves)?;
-        }
-        Ok(Game {
-            profile,
-            history,
-            draw_offer: None,
-            bound: None,
-            outcome,
-        })
+    /// Returns the end that the position on the board and its history mean by themselves, whether
+    /// or not the game has ended by it: a game can be set up in a dead position, which ends a game
+    /// only where it has arisen (5.2.2).
+    #[must_use]
+    pub fn end_on_board(&self) -> Option<Outcome> {
+        end_on_board(&self.history, self.standing.capture_count, &self.profile)
+    }
+
+    /// Returns the half-moves since the last capture, as profiles count them in which a pawn move
+    /// does not reset the fifty moves.
+    #[must_use]
+    pub fn plies_without_capture(&self) -> u32 {
+        CaptureCount::of(&self.history, self.standing.capture_count).0
+    }
+
+    /// Returns the latest moment that an action can happen at, on the time line of the game: one
+    /// that comes with an earlier time happens then.
+    #[must_use]
+    pub fn time(&self) -> Time {
+        self.standing.time
     }
 
     /// Returns the game after a move that is legal in it, judged as if the players had nothing
-    /// else to say: offers and bounds are not carried over.
+    /// else to say: what stood besides the position is not carried over.
     ///
     /// # Errors
     ///
@@ -234,13 +309,15 @@ impl Game {
     pub fn after(&self, mv: Move) -> Result<Game, HistoryError> {
         let mut history = self.history.clone();
         history.play(mv)?;
-        let outcome = end_on_board(&history, &self.profile);
-        let profile = self.profile.clone();
+        let capture_count = self.standing.capture_count;
+        let outcome = end_on_board(&history, capture_count, &self.profile);
+        let mut standing = Standing::new(self.standing.clocks.clone());
+        standing.capture_count = capture_count;
         Ok(Game {
-            profile,
+            profile: self.profile.clone(),
+            keeper: self.keeper,
             history,
-            draw_offer: None,
-            bound: None,
+            standing,
             outcome,
         })
     }
@@ -252,21 +329,53 @@ impl Game {
     ///
     /// Where the effects do not fit the game; the game stays as it is.
     pub fn apply(&mut self, effects: &Effects) -> Result<(), ApplyError> {
-        if self.outcome.is_some() {
+        if self.outcome.is_some() && effects.outcome.is_none() {
             return Err(ApplyError::Over);
         }
-        if let Some(played) = effects.played {
-            let mv = self
-                .position()
-                .resolve_uci(played)
-                .map_err(ApplyError::Move)?;
-            self.history.play(mv).map_err(ApplyError::Full)?;
+        if let Some(ply) = effects.reinstated {
+            if ply > self.history.ply() {
+                return Err(ApplyError::Ply(ply));
+            }
+            if effects.played.is_some() {
+                // What follows can fail, and then the game must stay as it is.
+                let mut history = self.history.clone();
+                history.reinstate(ply);
+                put_on_board(&mut history, effects)?;
+                self.history = history;
+            } else {
+                self.history.reinstate(ply);
+            }
+        } else {
+            put_on_board(&mut self.history, effects)?;
         }
-        self.draw_offer = effects.draw_offer;
-        self.bound = effects.bound;
+        self.standing.clone_from(&effects.standing);
         self.outcome.clone_from(&effects.outcome);
         Ok(())
     }
+}
+
+fn put_on_board(history: &mut History, effects: &Effects) -> Result<(), ApplyError> {
+    let Some(played) = effects.played else {
+        return Ok(());
+    };
+    if effects.is_illegal {
+        return history.stand(played).map_err(ApplyError::Stand);
+    }
+    let mv = history
+        .position()
+        .resolve_uci(played)
+        .map_err(ApplyError::Move)?;
+    history.play(mv).map_err(ApplyError::Full)
+}
+
+fn begin_standing(start: &Start) -> Result<Standing, GameError> {
+    let timing = &start.timing;
+    let clocks = Clocks::new(timing.white.clone(), timing.black.clone(), timing.setup)
+        .map_err(GameError::Clock)?;
+    Ok(Standing {
+        illegal_moves: start.illegal_moves,
+        ..Standing::new(clocks)
+    })
 }
 
 /// A text that is no legal move after mate or stalemate is a move after the end.
@@ -274,7 +383,7 @@ fn end_or_error(history: &History, ply: u32, error: MoveError) -> GameError {
     if history.position().has_legal_moves() {
         return GameError::IllegalMove { ply, error };
     }
-    match end_on_board(history, &Profile::fide_standard()) {
+    match end_on_board(history, (0, 0), &Profile::fide_standard()) {
         Some(outcome) => GameError::MoveAfterEnd {
             ply,
             outcome: Box::new(outcome),

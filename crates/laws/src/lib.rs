@@ -9,15 +9,14 @@
 //! Laws of Chess in force since 1 January 2023.
 //!
 //! ```
-//! use referee_laws::{Action, Color, Game, Intent, Profile, Start};
+//! use referee_laws::{Action, Color, Game, Profile, Start, Time};
 //!
 //! let mut game = Game::new(Profile::fide_standard(), &Start::default())?;
 //! for (side, text) in [
 //!     (Color::White, "f3"), (Color::Black, "e5"), (Color::White, "g4"), (Color::Black, "Qh4"),
 //! ] {
-//!     let action = Action::player(side, Intent::Move { text: text.into(), offer_draw: false });
-//!     let entry = game.judge(&action).entry.expect("the move is legal");
-//!     game.apply(&entry.effects)?;
+//!     let judgment = game.judge(&Action::play(side, text), Time::ORIGIN);
+//!     game.apply(&judgment.entry.expect("the move is legal").effects)?;
 //! }
 //! let outcome = game.outcome().expect("it is mate");
 //! assert_eq!(outcome.text, "Black wins by checkmate.");
@@ -30,22 +29,44 @@
 mod action;
 mod adjudicate;
 mod articles;
-mod dead;
+mod claim;
+mod clock;
 mod game;
 mod history;
 mod judge;
+mod mate;
 mod outcome;
 mod profile;
 mod ruling;
+mod standing;
 
-pub use action::{Action, DrawClaim, Intent, Seat};
-pub use adjudicate::{Adjudication, AvailableClaim};
+pub use action::{
+    Action, ClaimDecision, ClaimIntent, Decision, DrawClaim, Intent, MoveIntent, Score, Seat,
+    TouchIntent,
+};
+pub use adjudicate::Adjudication;
 pub use articles::{Citation, EDITION};
-pub use dead::{CanMate, NoMate, NoMateKind, can_mate};
-pub use game::{ApplyError, Bound, Effects, Entry, Game, GameError, Start};
-pub use history::{History, HistoryError};
-pub use judge::Judgment;
-pub use outcome::{Evidence, GameResult, Outcome, Termination};
-pub use profile::{DrawRule, PROFILE_NAMES, Parameters, Profile, Variant};
+pub use claim::AvailableClaim;
+pub use clock::{
+    BONUS_MS_MAX, Bonus, CLOCK_MS_MAX, ClockChange, ClockSetup, ClockSetupError, Clocks, Keeper,
+    LedgerCause, LedgerError, LedgerLine, MOVES_MADE_MAX, PERIOD_MOVES_MAX, PERIOD_MS_MAX,
+    PERIODS_MAX, Period, PeriodPart, SideClock, TIME_CONTROL_LENGTH_MAX, TIME_MS_MAX, Time,
+    TimeControl, TimeControlError, TimeError, adds_up,
+};
+pub use game::{ApplyError, Effects, Entry, Game, GameError, Start, Timing};
+pub use history::{History, HistoryError, StandError};
+pub use judge::{Judgment, MATE_BUDGET_ON_END};
+pub use mate::{
+    CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate, can_mate_by, mate_budget,
+};
+pub use outcome::{ClockReading, Evidence, GameResult, Outcome, Termination};
+pub use profile::{
+    AbortRule, Allowed, BothFlags, DisconnectRule, DrawRule, FiftyReset, FlagMode, FlagVsOpenOffer,
+    IllegalCounts, IllegalPolicy, MateTest, NoStartRule, OfferDeclinedBy, OfferRepeat, OfferWindow,
+    Origin, PROFILE_NAMES, ParameterError, Parameters, Points, PressWithoutMove, Profile,
+    ProfileError, PromotionMissing, RapidArticle, RookFirstCastling, Takeback, TouchEnforcement,
+    UndeterminedPolicy, UnknownProfileError, Variant,
+};
 pub use referee_chess::Color;
 pub use ruling::{Reason, Ruling, Verdict};
+pub use standing::{Bound, Breach, PendingClaim, Phase, Sides, Standing, Touched};

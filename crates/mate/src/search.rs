@@ -17,6 +17,22 @@ pub(crate) enum Found {
     Interrupted,
 }
 
+/// Whether a branch is cut, and what it cost to find out.
+pub(crate) struct Cut {
+    /// The winner cannot mate in this branch.
+    pub(crate) is_hopeless: bool,
+    /// In positions.
+    pub(crate) nodes: u64,
+}
+
+impl Cut {
+    /// Nothing was looked at.
+    pub(crate) const NONE: Cut = Cut {
+        is_hopeless: false,
+        nodes: 0,
+    };
+}
+
 /// A position that was visited, and the move that led to it.
 struct Node {
     position: Position,
@@ -106,8 +122,10 @@ pub(crate) struct Search<'a> {
     agenda: Agenda,
     budget: u64,
     cancel: &'a dyn Fn() -> bool,
-    prune: &'a mut dyn FnMut(&Position, bool) -> bool,
+    prune: &'a mut dyn FnMut(&Position, bool) -> Cut,
     draws: Option<&'a AutomaticDraws<'a>>,
+    /// What was spent on cutting branches, in positions.
+    pruning: u64,
     /// By how near the mate seemed, the side to move and the kind of man: where one has come to.
     seen: Vec<[[Bitboard; 6]; 2]>,
 }
@@ -118,7 +136,7 @@ impl<'a> Search<'a> {
         plan: usize,
         budget: u64,
         cancel: &'a dyn Fn() -> bool,
-        prune: &'a mut dyn FnMut(&Position, bool) -> bool,
+        prune: &'a mut dyn FnMut(&Position, bool) -> Cut,
         draws: Option<&'a AutomaticDraws<'a>>,
     ) -> Search<'a> {
         Search {
@@ -131,13 +149,14 @@ impl<'a> Search<'a> {
             cancel,
             prune,
             draws,
+            pruning: 0,
             seen: vec![[[Bitboard::EMPTY; 6]; 2]; BUCKETS],
         }
     }
 
-    /// Returns how many positions were visited.
-    pub(crate) fn visited(&self) -> u64 {
-        self.nodes.len() as u64
+    /// Returns how many positions were visited, with what was spent on cutting branches.
+    pub(crate) fn spent(&self) -> u64 {
+        self.nodes.len() as u64 + self.pruning
     }
 
     pub(crate) fn run(&mut self, root: &Position) -> Found {
@@ -147,7 +166,7 @@ impl<'a> Search<'a> {
         let mut steps = 0u64;
         while let Some((parent, mv)) = self.agenda.pop() {
             steps += 1;
-            if self.visited() >= self.budget
+            if self.spent() >= self.budget
                 || (steps.is_multiple_of(CANCEL_INTERVAL) && (self.cancel)())
             {
                 return Found::Interrupted;
@@ -190,14 +209,25 @@ impl<'a> Search<'a> {
         if self.is_drawn(&position, mv.is_none()) {
             return None;
         }
-        if mv.is_some() && (self.prune)(&position, position.halfmove_clock() == 0) {
-            return None;
+        if mv.is_some() {
+            let cut = (self.prune)(&position, position.halfmove_clock() == 0);
+            self.pruning += cut.nodes;
+            if cut.is_hopeless {
+                return None;
+            }
         }
         self.table.insert(slot, number);
         let view = self.guide.view(&position);
         let stale = self.note_novelty(&position, mv, view.base());
+        // The moves of one man follow each other, so its kind is seldom looked up.
+        let (mut from, mut role) = (None, Role::King);
         for mv in &moves {
-            self.agenda.push(view.priority(mv) + stale, number, mv);
+            if from != Some(mv.from()) {
+                from = Some(mv.from());
+                role = position.board().role_at(mv.from()).unwrap_or(Role::King);
+            }
+            self.agenda
+                .push(view.priority(role, mv) + stale, number, mv);
         }
         self.nodes.push(Node {
             position,

@@ -2,15 +2,16 @@
 
 use referee_chess::{Bitboard, Color, File, Move, Position, Role};
 
+use crate::captures::analyze;
 use crate::draws::AutomaticDraws;
 use crate::guide::PLANS;
 use crate::limits::{
-    ATTEMPTS, BRANCH_STEPS, FORCED_PLIES, FULL_STEPS, PROBE_MOVES, PROBE_NODES, PROBE_PLIES,
-    QUICK_STEPS, SATURATION_COST, SHORT_ATTEMPT_NODES,
+    ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, FIRST_LONG_ATTEMPT, FORCED_PLIES, FULL_CAPTURES,
+    FULL_STEPS, PROBE_MOVES, PROBE_NODES, PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
 };
-use crate::search::{Found, Search};
+use crate::material;
+use crate::search::{Cut, Found, Search};
 use crate::verdict::{Budget, CanMate, Proof};
-use crate::{material, saturate};
 
 /// Returns whether a side can mate by any legal series of moves, with a line or a proof.
 ///
@@ -38,7 +39,7 @@ pub fn can_mate(
         Begin::Answer(answer) => return answer,
         Begin::Go(start, prefix) => (start, prefix),
     };
-    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner, FULL_STEPS) {
+    if looks_blocked(&start, winner) && analyze(&start, winner, 0, FULL_STEPS).is_unwinnable {
         return CanMate::No(Proof::BlockedStructure);
     }
     match search(&start, winner, budget, cancel) {
@@ -65,13 +66,13 @@ pub fn can_mate_before_draws(
         CanMate::Yes(line) if draws.end_before_mate(position, line) => {}
         _ => return plain,
     }
-    let mut never = |_: &Position, _: bool| false;
+    let mut never = |_: &Position, _: bool| Cut::NONE;
     let mut search = Search::new(winner, 0, budget.nodes(), cancel, &mut never, Some(draws));
     match search.run(position) {
         Found::Mate(line) => CanMate::Yes(line),
         Found::Exhausted => CanMate::No(Proof::MoveCount),
         Found::Interrupted => CanMate::Unknown {
-            nodes: search.visited(),
+            nodes: search.spent(),
         },
     }
 }
@@ -92,7 +93,9 @@ pub fn quick(position: &Position, winner: Color) -> CanMate {
         Begin::Answer(answer) => return answer,
         Begin::Go(start, _) => start,
     };
-    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner, QUICK_STEPS) {
+    if looks_blocked(&start, winner)
+        && analyze(&start, winner, QUICK_CAPTURES, QUICK_STEPS).is_unwinnable
+    {
         return CanMate::No(Proof::BlockedStructure);
     }
     CanMate::Unknown { nodes: 1 }
@@ -212,28 +215,23 @@ fn looks_blocked(position: &Position, winner: Color) -> bool {
 /// astray for long, then the structure, then one long attempt in which hopeless branches are cut.
 fn search(start: &Position, winner: Color, budget: Budget, cancel: &dyn Fn() -> bool) -> CanMate {
     let mut spent = 0;
-    for attempt in 0..=ATTEMPTS {
-        let is_last = attempt == ATTEMPTS;
+    for (attempt, room) in ATTEMPTS.into_iter().enumerate() {
         if attempt == 1 {
-            spent += SATURATION_COST;
-            if saturate::is_unwinnable(start, winner, FULL_STEPS) {
+            let analysis = analyze(start, winner, FULL_CAPTURES, FULL_STEPS);
+            spent += analysis.nodes;
+            if analysis.is_unwinnable {
                 return CanMate::No(Proof::BlockedStructure);
             }
         }
-        let left = budget.nodes().saturating_sub(spent);
-        let room = if is_last {
-            left
-        } else {
-            left.min(SHORT_ATTEMPT_NODES << (attempt / PLANS.len()))
-        };
-        let mut pruner = Pruner::new(winner, is_last);
+        let room = room.min(budget.nodes().saturating_sub(spent));
+        let mut pruner = Pruner::new(winner, attempt >= FIRST_LONG_ATTEMPT);
         let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
         let plan = attempt % PLANS.len();
         let mut search = Search::new(winner, plan, room, cancel, &mut prune, None);
         match search.run(start) {
             Found::Mate(line) => return CanMate::Yes(line),
             Found::Exhausted => return CanMate::No(Proof::ExhaustedSearch),
-            Found::Interrupted => spent += search.visited(),
+            Found::Interrupted => spent += search.spent(),
         }
         if cancel() || spent >= budget.nodes() {
             break;
@@ -263,9 +261,9 @@ impl Pruner {
         }
     }
 
-    fn cut(&mut self, position: &Position, is_irreversible: bool) -> bool {
+    fn cut(&mut self, position: &Position, is_irreversible: bool) -> Cut {
         if !self.is_active || !is_irreversible {
-            return false;
+            return Cut::NONE;
         }
         let interval = if self.asked < 64 {
             1
@@ -274,12 +272,15 @@ impl Pruner {
         };
         self.skipped += 1;
         if self.skipped < interval {
-            return false;
+            return Cut::NONE;
         }
         self.skipped = 0;
         self.asked += 1;
-        let is_cut = saturate::is_unwinnable(position, self.winner, BRANCH_STEPS);
-        self.succeeded += u32::from(is_cut);
-        is_cut
+        let analysis = analyze(position, self.winner, BRANCH_CAPTURES, BRANCH_STEPS);
+        self.succeeded += u32::from(analysis.is_unwinnable);
+        Cut {
+            is_hopeless: analysis.is_unwinnable,
+            nodes: analysis.nodes,
+        }
     }
 }

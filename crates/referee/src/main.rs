@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod can_mate_command;
 mod log;
 mod perft_command;
 mod serve_command;
@@ -30,6 +31,8 @@ struct Arguments {
 enum Command {
     /// Runs the gRPC service.
     Serve(serve_command::ServeArguments),
+    /// Says whether a side can still mate by any series of legal moves.
+    CanMate(can_mate_command::CanMateArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
     Perft(perft_command::PerftArguments),
 }
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
     }
     match arguments.command {
         Command::Serve(serve) => serve.run(),
+        Command::CanMate(can_mate) => can_mate.run(),
         Command::Perft(perft) => perft.run(),
     }
 }

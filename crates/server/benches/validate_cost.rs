@@ -55,6 +55,20 @@ impl RulesService for Echo {
     ) -> Result<Response<v1::ConvertNotationResponse>, Status> {
         Err(Status::unimplemented("not part of the bench"))
     }
+
+    async fn can_mate(
+        &self,
+        _request: Request<v1::CanMateRequest>,
+    ) -> Result<Response<v1::CanMateResponse>, Status> {
+        Err(Status::unimplemented("not part of the bench"))
+    }
+
+    async fn list_rule_profiles(
+        &self,
+        _request: Request<v1::ListRuleProfilesRequest>,
+    ) -> Result<Response<v1::ListRuleProfilesResponse>, Status> {
+        Err(Status::unimplemented("not part of the bench"))
+    }
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;

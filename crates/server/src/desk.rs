@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 use prost::Message;
 use referee_api::v1;
-use referee_laws::{Action, EDITION, Game, Judgment};
+use referee_chess::{Position, UciMove};
+use referee_laws::{Action, Game, Intent, Judgment, Keeper, Phase, Seat, Time};
 use referee_store::{
     Answer, AnswerBody, Append, AppendError, Appended, Created, GameKey, GameRow, NewGame, Store,
     Write,
@@ -18,8 +19,12 @@ use referee_store::{
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
+use crate::actions::Submitted;
+use crate::afterthought::{self, Looks};
+use crate::clocks::{ToldTime, write_line};
 use crate::limits;
 use crate::record::{damaged, read_effects, read_event, read_genesis};
+use crate::standing::write_standing;
 use crate::status::{ApiError, from_append, from_create};
 use crate::view;
 
@@ -30,6 +35,18 @@ pub(crate) const PLATFORM: &str = "default";
 pub(crate) struct Desk {
     store: Arc<dyn Store>,
     cells: Mutex<LruCache<String, Arc<Cell>>>,
+    looks: Looks,
+}
+
+/// What the referee found by itself, to be recorded.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    /// A request id that no caller can send.
+    pub(crate) request_id: String,
+    /// What was found, for the record.
+    pub(crate) kind: v1::referee_finding::Kind,
+    /// What was found, for the rules.
+    pub(crate) intent: Intent,
 }
 
 /// The place of one game in memory.
@@ -64,7 +81,7 @@ impl Live {
         if event.sequence != self.sequence + 1 {
             return Err(damaged("an event is missing"));
         }
-        let effects = read_effects(event)?;
+        let effects = read_effects(event, &self.game)?;
         self.game
             .apply(&effects)
             .map_err(|error| damaged(&error.to_string()))?;
@@ -83,20 +100,19 @@ impl Live {
     /// Returns the game as the contract shows it.
     pub(crate) fn view(&self) -> v1::Game {
         let game = &self.game;
-        let initial = game.history().moves().len().min(self.initial_moves());
+        let points = game.profile().parameters.points;
+        let moves = game.history().moves().skip(self.initial_moves());
         v1::Game {
             sequence: self.sequence,
             state: state(game, self.sequence).into(),
-            moves: game.history().moves()[initial..]
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
+            moves: moves.map(|uci| uci.to_string()).collect(),
             fen: game.position().to_string(),
-            adjudication: Some(view::adjudication(&game.adjudication())),
-            draw_offer: view::seat(game.draw_offer()).into(),
-            outcome: Some(view::outcome(game.outcome())),
+            adjudication: Some(view::adjudication(&game.adjudication(), points)),
+            draw_offer: view::seat(game.standing().draw_offer).into(),
+            outcome: Some(view::outcome(game.outcome(), points)),
             update_time: Some(view::timestamp(self.update_time_us)),
-            bound_move: view::bound_move(game.bound()),
+            bound_move: view::bound_move(game.standing().bound),
+            standing: Some(write_standing(game)),
             ..(*self.genesis).clone()
         }
     }
@@ -113,6 +129,8 @@ impl Live {
 pub(crate) fn state(game: &Game, sequence: i64) -> v1::game::State {
     if game.outcome().is_some() {
         v1::game::State::Finished
+    } else if game.standing().phase != Phase::Playing {
+        v1::game::State::Paused
     } else if sequence == 0 {
         v1::game::State::Created
     } else {
@@ -130,11 +148,12 @@ fn key_of(id: &str) -> GameKey {
 }
 
 impl Desk {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Desk {
+    pub(crate) fn new(store: Arc<dyn Store>, looks: Looks) -> Desk {
         let capacity = NonZeroUsize::new(limits::GAMES_CACHED_MAX).unwrap_or(NonZeroUsize::MIN);
         Desk {
             store,
             cells: Mutex::new(LruCache::new(capacity)),
+            looks,
         }
     }
 
@@ -154,7 +173,10 @@ impl Desk {
         let create_time_us = view::now_us();
         let genesis = v1::Game {
             name: name.clone(),
-            outcome: Some(view::outcome(game.outcome())),
+            outcome: Some(view::outcome(
+                game.outcome(),
+                game.profile().parameters.points,
+            )),
             create_time: Some(view::timestamp(create_time_us)),
             ..genesis
         };
@@ -211,9 +233,10 @@ impl Desk {
         &self,
         id: &str,
         message: v1::Action,
-        action: Action,
+        submitted: Submitted,
         arrival_us: i64,
     ) -> Result<v1::SubmitActionResponse, ApiError> {
+        let Submitted { action, told_time } = submitted;
         let content_hash = hash_action(&message);
         let cell = self.cell(id);
         let mut slot = cell.live.lock().await;
@@ -226,8 +249,18 @@ impl Desk {
                     .answer_stale(id, &message, content_hash, live.sequence)
                     .await;
             }
-            let judgment = live.game.judge(&action);
+            let Some(now) = time_of(&live.game, told_time, arrival_us)? else {
+                // A repetition is answered before its time is looked at again.
+                let told = self.answer(id, &message, content_hash).await?;
+                return told.ok_or_else(|| ApiError::field("action.platform_time.at", BACKWARDS));
+            };
+            let judgment = judge(&live.game, &action, now).await?;
+            let has_effects = judgment.entry.is_some();
             let (response, write) = lay_down(live, &message, judgment, arrival_us);
+            if !has_effects && action.seat == Seat::Referee {
+                // What the referee found changes nothing, and nobody waits for an answer.
+                return Ok(response);
+            }
             let append = Append {
                 key: key_of(id),
                 expected_sequence: live.sequence,
@@ -242,10 +275,11 @@ impl Desk {
                         // A record that cannot be applied is read again by whoever comes next.
                         let applied = live.apply(event);
                         cell.sequence.send_replace(event.sequence);
-                        if applied.is_err() {
+                        if let Err(error) = applied {
                             *slot = None;
+                            return Err(error);
                         }
-                        applied?;
+                        afterthought::leave(&self.looks, id, &live.game, event.r#move.is_some());
                     }
                     return Ok(response);
                 }
@@ -261,6 +295,27 @@ impl Desk {
         Err(ApiError::Overloaded)
     }
 
+    /// Records what the referee found by itself, where it changes something.
+    pub(crate) async fn find(&self, id: &str, finding: Finding) -> Result<(), ApiError> {
+        let message = v1::Action {
+            seat: v1::Seat::Referee.into(),
+            request_id: finding.request_id,
+            kind: Some(v1::action::Kind::RefereeFinding(v1::RefereeFinding {
+                kind: Some(finding.kind),
+            })),
+            ..v1::Action::default()
+        };
+        let submitted = Submitted {
+            action: Action {
+                seat: Seat::Referee,
+                intent: finding.intent,
+            },
+            told_time: None,
+        };
+        let answered = self.submit(id, message, submitted, view::now_us()).await;
+        answered.map(|_| ())
+    }
+
     /// A stale action is refused, unless it was answered before.
     async fn answer_stale(
         &self,
@@ -269,15 +324,26 @@ impl Desk {
         content_hash: [u8; 32],
         actual: i64,
     ) -> Result<v1::SubmitActionResponse, ApiError> {
+        let answer = self.answer(id, message, content_hash).await?;
+        answer.ok_or_else(|| ApiError::SequenceMismatch {
+            expected: message.expected_sequence.unwrap_or_default(),
+            actual,
+        })
+    }
+
+    /// Returns the answer that a request got before, where it did.
+    async fn answer(
+        &self,
+        id: &str,
+        message: &v1::Action,
+        content_hash: [u8; 32],
+    ) -> Result<Option<v1::SubmitActionResponse>, ApiError> {
         match self.store.answer(&key_of(id), &message.request_id).await? {
-            Some(answer) if answer.content_hash == content_hash => read_answer(&answer),
+            Some(answer) if answer.content_hash == content_hash => read_answer(&answer).map(Some),
             Some(_) => Err(ApiError::RequestIdReused {
                 request_id: message.request_id.clone(),
             }),
-            None => Err(ApiError::SequenceMismatch {
-                expected: message.expected_sequence.unwrap_or_default(),
-                actual,
-            }),
+            None => Ok(None),
         }
     }
 
@@ -341,19 +407,26 @@ fn lay_down(
         let answer = response.encode_to_vec();
         return (response, Write::Refusal { answer });
     };
+    let effects = entry.effects;
     let mut after = live.game.clone();
-    let position = live.game.position();
-    let played = entry
-        .effects
+    let mut before = live.game.history();
+    let reinstated;
+    if let Some(ply) = effects.reinstated {
+        let mut history = before.clone();
+        history.reinstate(ply);
+        reinstated = history;
+        before = &reinstated;
+    }
+    let played = effects
         .played
-        .and_then(|uci| position.find_uci(uci))
-        .map(|mv| view::legal_move(position, mv));
+        .map(|uci| played_move(before.position(), uci));
     // The entry was judged on this very game, so it applies.
-    let applied = after.apply(&entry.effects);
+    let applied = after.apply(&effects);
     debug_assert!(applied.is_ok());
     let sequence = live.sequence + 1;
     let time_us = arrival_us.max(live.update_time_us);
     let history = after.history();
+    let points = after.profile().parameters.points;
     let event = v1::GameEvent {
         sequence,
         event_time: Some(view::timestamp(time_us)),
@@ -364,13 +437,17 @@ fn lay_down(
         ply: history.ply(),
         repetitions: history.repetitions(),
         halfmove_clock: history.halfmove_clock(),
-        draw_offer: view::seat(after.draw_offer()).into(),
-        outcome: Some(view::outcome(after.outcome())),
+        draw_offer: view::seat(after.standing().draw_offer).into(),
+        outcome: Some(view::outcome(after.outcome(), points)),
         judged_by: Some(v1::Judge {
             referee_version: env!("CARGO_PKG_VERSION").to_owned(),
-            edition: EDITION.to_owned(),
+            edition: after.profile().edition.to_owned(),
         }),
-        bound_move: view::bound_move(after.bound()),
+        bound_move: view::bound_move(after.standing().bound),
+        standing: Some(write_standing(&after)),
+        ledger: effects.ledger.iter().map(write_line).collect(),
+        move_illegal: effects.is_illegal,
+        reinstated_ply: effects.reinstated,
     };
     let write = Write::Entry {
         bytes: event.encode_to_vec(),
@@ -383,6 +460,58 @@ fn lay_down(
         sequence,
     };
     (response, write)
+}
+
+/// The move of an event in all its forms; an illegal one that stands has only one.
+fn played_move(position: &Position, uci: UciMove) -> v1::Move {
+    match position.find_uci(uci) {
+        Some(mv) => view::legal_move(position, mv),
+        None => v1::Move {
+            uci: uci.to_string(),
+            ..v1::Move::default()
+        },
+    }
+}
+
+/// The way out of a time that goes backwards.
+const BACKWARDS: &str = "must not be earlier than the action before; the standing of the game \
+                         tells its time";
+
+/// Returns when an action happened on the time line of its game; `None` where the platform's time
+/// goes backwards.
+fn time_of(game: &Game, told: Option<ToldTime>, arrival_us: i64) -> Result<Option<Time>, ApiError> {
+    match (game.keeper(), told) {
+        (Keeper::Referee, None) => {
+            let ms = u64::try_from(arrival_us / 1_000).unwrap_or_default();
+            Ok(Some(Time::from_ms(ms).unwrap_or_default().max(game.time())))
+        }
+        (Keeper::Referee, Some(_)) => Err(ApiError::field(
+            "action.platform_time",
+            "must be left out, since the referee keeps the time of this game",
+        )),
+        (Keeper::Platform, None) => Ok(Some(game.time())),
+        (Keeper::Platform, Some(ToldTime::Elapsed(ms))) => {
+            let time = game.time().checked_add_ms(ms);
+            let beyond = "leads beyond the end of the time line of the game";
+            let time =
+                time.ok_or_else(|| ApiError::field("action.platform_time.elapsed", beyond))?;
+            Ok(Some(time))
+        }
+        (Keeper::Platform, Some(ToldTime::At(time))) => Ok((time >= game.time()).then_some(time)),
+    }
+}
+
+/// Judges an action: beside the other work where it may take the mate solver, which can take a
+/// second.
+async fn judge(game: &Game, action: &Action, now: Time) -> Result<Judgment, ApiError> {
+    if !game.may_ask_for_mate(action, now) {
+        return Ok(game.judge(action, now));
+    }
+    let (game, action) = (game.clone(), action.clone());
+    let judged = tokio::task::spawn_blocking(move || game.judge(&action, now));
+    judged.await.map_err(|error| ApiError::InvariantBroken {
+        what: format!("a judgment did not come to its end: {error}"),
+    })
 }
 
 /// Reads the first answer that a request got.
@@ -425,6 +554,8 @@ fn hash_creation(request: &v1::CreateGameRequest) -> [u8; 32] {
             }),
             initial_position: game.initial_position,
             labels: game.labels,
+            clock_settings: game.clock_settings,
+            setup: game.setup,
             ..v1::Game::default()
         }),
         game_id: request.game_id.clone(),

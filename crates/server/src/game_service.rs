@@ -9,12 +9,12 @@ use tokio::sync::watch;
 use tonic::{Request, Response, Status, Streaming};
 use uuid::Uuid;
 
+use crate::actions::read_action;
 use crate::desk::{Desk, PLATFORM, resource_name};
 use crate::fields::Fields;
 use crate::follow::{Follower, News, read_heartbeat};
 use crate::limits;
 use crate::play::{Join, play};
-use crate::read::read_action;
 use crate::rules_service::{check_labels, read_creation};
 use crate::status::ApiError;
 use crate::stream::{Openings, Outgoing, Sender, stopped};
@@ -193,11 +193,11 @@ pub(crate) async fn submit(
     message: v1::Action,
     arrival_us: i64,
 ) -> Result<v1::SubmitActionResponse, ApiError> {
-    let action = read_action(&message)?;
+    let submitted = read_action(&message)?;
     let desk = Arc::clone(desk);
-    let submitted =
-        tokio::spawn(async move { desk.submit(&id, message, action, arrival_us).await });
-    finished(submitted.await)
+    let answered =
+        tokio::spawn(async move { desk.submit(&id, message, submitted, arrival_us).await });
+    finished(answered.await)
 }
 
 fn finished<T>(joined: Result<Result<T, ApiError>, tokio::task::JoinError>) -> Result<T, ApiError> {
@@ -309,6 +309,7 @@ async fn summary(desk: &Desk, row: &GameRow) -> Result<v1::Game, ApiError> {
             summary.draw_offer = event.draw_offer;
             summary.outcome = event.outcome;
             summary.bound_move = event.bound_move;
+            summary.standing = event.standing;
         }
     }
     Ok(summary)

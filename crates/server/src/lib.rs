@@ -6,17 +6,23 @@
 
 #![forbid(unsafe_code)]
 
+mod actions;
+mod afterthought;
+mod clocks;
 mod desk;
 mod fields;
 mod follow;
 mod game_service;
 pub mod limits;
+mod mating;
 mod play;
+mod profile_fields;
 mod read;
 mod record;
 mod reject;
 mod rules_service;
 mod serve;
+mod standing;
 mod status;
 mod stream;
 mod view;

@@ -17,6 +17,22 @@ pub const HISTORY_MOVES_MAX: usize = referee_laws::History::MOVES_MAX;
 pub const GAME_EVENTS_MAX: i64 = referee_store::limits::ENTRIES_PER_GAME;
 /// The longest name to show of a player, in bytes.
 pub const PLAYER_BYTES_MAX: usize = 256;
+/// The longest reason that a player gives, in bytes.
+pub const REASON_BYTES_MAX: usize = 256;
+/// The longest reason of a decision, in bytes.
+pub const DECISION_REASON_BYTES_MAX: usize = 1_024;
+/// The greatest number of squares in one touch.
+pub const TOUCHED_SQUARES_MAX: usize = 16;
+/// The greatest number of squares from which pieces are displaced at once.
+pub const DISPLACED_SQUARES_MAX: usize = 32;
+/// The greatest number of sides that are absent.
+pub const ABSENT_SIDES_MAX: usize = 2;
+/// The greatest time of a penalty or of extra time, in milliseconds: a day.
+pub const PENALTY_MS_MAX: u64 = 86_400_000;
+/// The greatest number of moves of a side before a game is taken over.
+pub const SETUP_MOVES_MAX: u32 = 1_000;
+/// The greatest number of illegal moves that are set.
+pub const SETUP_ILLEGAL_MOVES_MAX: u32 = 100;
 /// The greatest number of labels of a game.
 pub const LABELS_MAX: usize = 16;
 /// The greatest number of labels in a filter.
@@ -74,5 +90,16 @@ pub const RETRY_DELAY: Duration = Duration::from_millis(250);
 pub const CONCURRENT_STREAMS_MAX: u32 = 1_000;
 /// The number of open watch and play streams of the whole process.
 pub const OPEN_STREAMS_MAX: usize = 50_000;
+/// The positions that a question of who can mate may visit where it does not say.
+pub const MATE_NODES_DEFAULT: u64 = 2_000_000;
+/// The greatest number of positions that it may visit: some seconds.
+pub const MATE_NODES_MAX: u64 = 10_000_000;
+/// The positions that the second look at a provisional result may visit.
+pub const MATE_NODES_PROVISIONAL: u64 = 20_000_000;
+/// The questions of who can mate that are worked on at once, beside those of games.
+pub const MATE_QUESTIONS_MAX: usize = 64;
+/// The positions of games that wait to be looked at by the whole mate solver; a further one is
+/// looked at when its game ends, or not.
+pub const MATE_QUEUE_MAX: usize = 1_024;
 /// How long a unary call may take on the server.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);

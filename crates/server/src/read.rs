@@ -1,84 +1,12 @@
-//! From the contract to the rules: reading positions, profiles and actions of requests.
+//! From the contract to the rules: reading positions of requests.
 
 use referee_api::v1;
 use referee_chess::{CastlingMode, FenIssue, MoveError, Position, PositionIssue, chess960};
-use referee_laws::{
-    Action, DrawClaim, DrawRule, Game, GameError, Intent, Parameters, Profile, Seat, Start, Variant,
-};
+use referee_laws::{Game, GameError, Profile, Start, Variant};
 
 use crate::fields::Fields;
 use crate::limits;
 use crate::status::ApiError;
-
-/// Reads a rule profile, overrides applied.
-pub(crate) fn read_profile(
-    field: &str,
-    profile: Option<&v1::RuleProfile>,
-    position: Option<&v1::Position>,
-    fields: &mut Fields,
-) -> Profile {
-    let default = v1::RuleProfile::default();
-    let message = profile.unwrap_or(&default);
-    let name = format!("{field}.name");
-    fields.length(&name, &message.name, limits::PROFILE_NAME_BYTES_MAX);
-    let mut profile = Profile::named(&message.name).unwrap_or_else(|error| {
-        fields.refuse(&name, error.to_string());
-        Profile::fide_standard()
-    });
-    profile.variant = read_variant(
-        &format!("{field}.variant"),
-        message.variant,
-        position,
-        fields,
-    );
-    if let Some(overrides) = &message.overrides {
-        read_overrides(
-            &format!("{field}.overrides"),
-            overrides,
-            &mut profile.parameters,
-            fields,
-        );
-    }
-    profile
-}
-
-fn read_overrides(
-    field: &str,
-    message: &v1::RuleParameters,
-    parameters: &mut Parameters,
-    fields: &mut Fields,
-) {
-    if let Some(moves) = message.min_moves_for_agreement {
-        if moves > Parameters::MIN_MOVES_FOR_AGREEMENT_MAX {
-            let max = Parameters::MIN_MOVES_FOR_AGREEMENT_MAX;
-            let field = format!("{field}.min_moves_for_agreement");
-            fields.refuse(&field, format!("must be from 0 to {max}"));
-        }
-        parameters.min_moves_for_agreement = moves;
-    }
-    for (name, number, rule) in [
-        ("threefold", message.threefold, &mut parameters.threefold),
-        ("fifty", message.fifty, &mut parameters.fifty),
-    ] {
-        match fields.choice(&format!("{field}.{name}"), number) {
-            v1::DrawRule::Unspecified => {}
-            v1::DrawRule::Claim => *rule = DrawRule::Claim,
-            v1::DrawRule::Automatic => *rule = DrawRule::Automatic,
-        }
-    }
-    for (value, parameter) in [
-        (message.fivefold, &mut parameters.fivefold),
-        (message.seventy_five, &mut parameters.seventy_five),
-        (
-            message.resign_no_mate_draw,
-            &mut parameters.resign_no_mate_draw,
-        ),
-    ] {
-        if let Some(value) = value {
-            *parameter = value;
-        }
-    }
-}
 
 /// Reads the variant that is played: unspecified means standard chess, except for a position that
 /// is named by its Chess960 number.
@@ -117,7 +45,7 @@ pub(crate) fn read_start(
     let Some(message) = message else {
         return Ok(Start {
             base: read_base(field, None, mode)?,
-            moves: Vec::new(),
+            ..Start::default()
         });
     };
     let mut fields = Fields::default();
@@ -140,6 +68,7 @@ pub(crate) fn read_start(
     Ok(Start {
         base,
         moves: message.moves.clone(),
+        ..Start::default()
     })
 }
 
@@ -218,6 +147,7 @@ pub(crate) fn from_game_error(field: &str, start: &Start, error: &GameError) -> 
         GameError::TooManyMoves(_) => {
             return ApiError::field(format!("{field}.moves"), error.to_string());
         }
+        GameError::Clock(_) => return ApiError::field("game.setup", error.to_string()),
     };
     let text = start.moves.get(ply as usize).cloned().unwrap_or_default();
     ApiError::IllegalHistory {
@@ -251,88 +181,5 @@ pub(crate) fn reason_of(error: &MoveError) -> v1::IllegalReason {
             Reason::CheckRemains => v1::IllegalReason::CheckRemains,
             Reason::KingExposed => v1::IllegalReason::KingExposed,
         },
-    }
-}
-
-/// Checks a text that is to be a move: whether it is one is for the ruling to say.
-pub(crate) fn check_move_text(field: &str, text: &str, fields: &mut Fields) {
-    if text.is_empty() {
-        fields.refuse(
-            field,
-            "is required: a move in UCI or SAN, such as e2e4 or Nf3",
-        );
-    }
-    fields.length(field, text, limits::MOVE_BYTES_MAX);
-}
-
-/// Reads an action; what `request_id` and `expected_sequence` ask is not looked at here.
-pub(crate) fn read_action(message: &v1::Action) -> Result<Action, ApiError> {
-    use v1::action::Kind;
-    let mut fields = Fields::default();
-    fields.request_id("action.request_id", &message.request_id);
-    if message
-        .expected_sequence
-        .is_some_and(|sequence| sequence < 0)
-    {
-        fields.refuse("action.expected_sequence", "must not be negative");
-    }
-    let seat = match fields.choice("action.seat", message.seat) {
-        v1::Seat::White => Seat::Player(referee_laws::Color::White),
-        v1::Seat::Black => Seat::Player(referee_laws::Color::Black),
-        v1::Seat::Arbiter => Seat::Arbiter,
-        v1::Seat::Unspecified | v1::Seat::Referee => {
-            fields.refuse(
-                "action.seat",
-                "must be SEAT_WHITE, SEAT_BLACK or SEAT_ARBITER",
-            );
-            Seat::Arbiter
-        }
-    };
-    let intent = match &message.kind {
-        None => {
-            fields.refuse(
-                "action.kind",
-                "is required: say what is wanted, such as make_move",
-            );
-            Intent::Resign
-        }
-        Some(Kind::MakeMove(make_move)) => {
-            check_move_text("action.make_move.move", &make_move.r#move, &mut fields);
-            Intent::Move {
-                text: make_move.r#move.clone(),
-                offer_draw: make_move.offer_draw,
-            }
-        }
-        Some(Kind::OfferDraw(_)) => Intent::OfferDraw,
-        Some(Kind::AnswerDraw(answer)) if answer.accept => Intent::AcceptDraw,
-        Some(Kind::AnswerDraw(_)) => Intent::DeclineDraw,
-        Some(Kind::ClaimDraw(claim)) => read_claim(claim, &mut fields),
-        Some(Kind::Resign(_)) => Intent::Resign,
-    };
-    fields.finish()?;
-    Ok(Action { seat, intent })
-}
-
-fn read_claim(message: &v1::ClaimDraw, fields: &mut Fields) -> Intent {
-    let claim = match fields.choice("action.claim_draw.claim", message.claim) {
-        v1::DrawClaim::Threefold => DrawClaim::Threefold,
-        v1::DrawClaim::Fifty => DrawClaim::Fifty,
-        v1::DrawClaim::Unspecified => {
-            fields.refuse(
-                "action.claim_draw.claim",
-                "is required: say what is claimed",
-            );
-            DrawClaim::Threefold
-        }
-    };
-    let text = &message.intended_move;
-    fields.length(
-        "action.claim_draw.intended_move",
-        text,
-        limits::MOVE_BYTES_MAX,
-    );
-    Intent::ClaimDraw {
-        claim,
-        intended: (!text.is_empty()).then(|| text.clone()),
     }
 }

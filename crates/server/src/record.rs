@@ -3,15 +3,19 @@
 
 use prost::Message;
 use referee_api::v1;
-use referee_chess::{Color, Piece, Role, Square};
+use referee_chess::{Color, Piece, Square};
 use referee_laws::{
-    Bound, Citation, Effects, Evidence, Game, GameResult, NoMate, NoMateKind, Outcome, Profile,
-    Termination,
+    Citation, ClockReading, Effects, Evidence, Game, NoMate, NoMateKind, Outcome, Profile, Sides,
+    Start, Termination, Timing,
 };
 
+use crate::clocks::{read_timing, stored_line, stored_ms, stored_time};
 use crate::fields::Fields;
-use crate::read::{read_profile, read_start};
+use crate::profile_fields::read_profile;
+use crate::read::read_start;
+use crate::standing::{stored_role, stored_standing};
 use crate::status::ApiError;
+use crate::view::{no_mate_kind, read_result, termination};
 
 /// Reads the genesis of a game, and begins the game as it was recorded.
 pub(crate) fn read_genesis(bytes: &[u8]) -> Result<(v1::Game, Game), ApiError> {
@@ -25,19 +29,37 @@ pub(crate) fn read_genesis(bytes: &[u8]) -> Result<(v1::Game, Game), ApiError> {
     };
     let position = message.initial_position.as_ref();
     let profile: Profile = read_profile("rule_profile", Some(&resolved), position, &mut fields);
+    let settings = message.clock_settings.as_ref();
+    let setup = message.setup.as_ref();
+    let timing = read_timing("game", settings, setup, &profile, &mut fields);
     fields
         .finish()
-        .map_err(|_| damaged("the rule profile of the genesis"))?;
+        .map_err(|_| damaged("the rule profile or the clocks of the genesis"))?;
     let start = read_start(
         "initial_position",
         position,
         profile.variant.castling_mode(),
     )
     .map_err(|_| damaged("the position of the genesis"))?;
+    let start = taken_over(start, timing, setup);
     let outcome = read_outcome(message.outcome.as_ref())?;
     let game = Game::restore(profile, &start, outcome)
         .map_err(|error| damaged(&format!("the moves of the genesis: {error}")))?;
     Ok((message, game))
+}
+
+/// Adds to a start what had happened before, where the game is taken over from elsewhere.
+pub(crate) fn taken_over(start: Start, timing: Timing, setup: Option<&v1::Setup>) -> Start {
+    let setup = setup.cloned().unwrap_or_default();
+    Start {
+        timing,
+        illegal_moves: Sides {
+            white: setup.white_illegal_moves,
+            black: setup.black_illegal_moves,
+        },
+        plies_without_capture: setup.plies_without_capture,
+        ..start
+    }
 }
 
 /// Reads a stored event.
@@ -46,7 +68,7 @@ pub(crate) fn read_event(bytes: &[u8]) -> Result<v1::GameEvent, ApiError> {
 }
 
 /// Reads what an event does to its game.
-pub(crate) fn read_effects(event: &v1::GameEvent) -> Result<Effects, ApiError> {
+pub(crate) fn read_effects(event: &v1::GameEvent, game: &Game) -> Result<Effects, ApiError> {
     let played = match &event.r#move {
         None => None,
         Some(mv) => Some(
@@ -56,26 +78,16 @@ pub(crate) fn read_effects(event: &v1::GameEvent) -> Result<Effects, ApiError> {
         ),
     };
     Ok(Effects {
+        reinstated: event.reinstated_ply,
         played,
-        draw_offer: match event.draw_offer() {
-            v1::Seat::White => Some(Color::White),
-            v1::Seat::Black => Some(Color::Black),
-            _ => None,
-        },
-        bound: read_bound(event.bound_move.as_ref())?,
+        is_illegal: event.move_illegal,
+        standing: stored_standing(event, game.standing())?,
+        ledger: event
+            .ledger
+            .iter()
+            .map(stored_line)
+            .collect::<Result<_, _>>()?,
         outcome: read_outcome(event.outcome.as_ref())?,
-    })
-}
-
-fn read_bound(message: Option<&v1::BoundMove>) -> Result<Option<Bound>, ApiError> {
-    use v1::bound_move::Kind;
-    let wrong = |_| damaged("what binds the side to move");
-    Ok(match message.and_then(|bound| bound.kind.as_ref()) {
-        None => None,
-        Some(Kind::Move(text)) => Some(Bound::Move(text.parse().map_err(wrong)?)),
-        Some(Kind::Square(text)) => Some(Bound::Piece(
-            text.parse().map_err(|_| damaged("the square that binds"))?,
-        )),
     })
 }
 
@@ -83,12 +95,8 @@ fn read_outcome(message: Option<&v1::Outcome>) -> Result<Option<Outcome>, ApiErr
     let Some(message) = message else {
         return Ok(None);
     };
-    let result = match message.result() {
-        v1::GameResult::Ongoing => return Ok(None),
-        v1::GameResult::WhiteWins => GameResult::Win(Color::White),
-        v1::GameResult::BlackWins => GameResult::Win(Color::Black),
-        v1::GameResult::Draw => GameResult::Draw,
-        _ => return Err(damaged("the result of an outcome")),
+    let Some(result) = read_result(message.result()) else {
+        return Ok(None);
     };
     Ok(Some(Outcome {
         result,
@@ -105,21 +113,10 @@ fn read_outcome(message: Option<&v1::Outcome>) -> Result<Option<Outcome>, ApiErr
 }
 
 fn read_termination(message: v1::Termination) -> Result<Termination, ApiError> {
-    Ok(match message {
-        v1::Termination::Checkmate => Termination::Checkmate,
-        v1::Termination::Stalemate => Termination::Stalemate,
-        v1::Termination::DeadPosition => Termination::DeadPosition,
-        v1::Termination::Resignation => Termination::Resignation,
-        v1::Termination::ResignationNoMate => Termination::ResignationNoMate,
-        v1::Termination::Agreement => Termination::Agreement,
-        v1::Termination::ThreefoldClaim => Termination::ThreefoldClaim,
-        v1::Termination::ThreefoldAuto => Termination::ThreefoldAutomatic,
-        v1::Termination::Fivefold => Termination::Fivefold,
-        v1::Termination::FiftyClaim => Termination::FiftyClaim,
-        v1::Termination::FiftyAuto => Termination::FiftyAutomatic,
-        v1::Termination::SeventyFive => Termination::SeventyFive,
-        _ => return Err(damaged("the termination of an outcome")),
-    })
+    Termination::ALL
+        .into_iter()
+        .find(|&known| termination(known) == message)
+        .ok_or_else(|| damaged("the termination of an outcome"))
 }
 
 fn read_citation(message: &v1::Citation) -> Citation {
@@ -152,15 +149,40 @@ fn read_evidence(message: &v1::Evidence) -> Result<Evidence, ApiError> {
         },
         Kind::NoMate(no_mate) => Evidence::NoMate(NoMate {
             side: read_color(no_mate.side())?,
-            kind: match no_mate.kind() {
-                v1::no_mate_evidence::Kind::Material => NoMateKind::Material,
-                v1::no_mate_evidence::Kind::Unspecified => {
-                    return Err(damaged("the kind of a proof"));
-                }
-            },
+            kind: read_no_mate_kind(no_mate.kind())?,
             text: no_mate.text.clone(),
         }),
+        Kind::MatingLine(line) => Evidence::MatingLine {
+            side: read_color(line.side())?,
+            moves: line
+                .moves
+                .iter()
+                .map(|text| text.parse().map_err(|_| damaged("a mating line")))
+                .collect::<Result<_, _>>()?,
+        },
+        Kind::Clock(clock) => Evidence::Clock(ClockReading {
+            side: read_color(clock.side())?,
+            received: stored_time(clock.received)?.unwrap_or_default(),
+            deadline: stored_time(clock.deadline)?,
+            left_ms: stored_ms(clock.left)?,
+            elapsed_ms: stored_ms(clock.elapsed)?.unwrap_or_default(),
+        }),
     })
+}
+
+fn read_no_mate_kind(message: v1::no_mate_evidence::Kind) -> Result<NoMateKind, ApiError> {
+    [
+        NoMateKind::Material,
+        NoMateKind::GameOver,
+        NoMateKind::ForcedLine,
+        NoMateKind::BlockedStructure,
+        NoMateKind::ExhaustedSearch,
+        NoMateKind::MoveCount,
+        NoMateKind::Table,
+    ]
+    .into_iter()
+    .find(|&kind| no_mate_kind(kind) == message)
+    .ok_or_else(|| damaged("the kind of a proof"))
 }
 
 fn read_square(text: &str) -> Result<Square, ApiError> {
@@ -176,15 +198,7 @@ fn read_color(message: v1::Color) -> Result<Color, ApiError> {
 }
 
 fn read_piece(message: &v1::PieceOnSquare) -> Result<(Square, Piece), ApiError> {
-    let role = match message.role() {
-        v1::Role::Pawn => Role::Pawn,
-        v1::Role::Knight => Role::Knight,
-        v1::Role::Bishop => Role::Bishop,
-        v1::Role::Rook => Role::Rook,
-        v1::Role::Queen => Role::Queen,
-        v1::Role::King => Role::King,
-        v1::Role::Unspecified => return Err(damaged("a piece")),
-    };
+    let role = stored_role(message.role()).ok_or_else(|| damaged("a piece"))?;
     Ok((
         read_square(&message.square)?,
         Piece {

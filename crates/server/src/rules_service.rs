@@ -5,15 +5,22 @@ use referee_chess::{Bitboard, Epd, Fen, Position, ShredderFen, Square};
 use referee_laws::{Game, Profile};
 use tonic::{Request, Response, Status};
 
+use crate::actions::check_move_text;
+use crate::clocks::{limited, read_timing, write_settings};
 use crate::fields::Fields;
 use crate::limits;
-use crate::read::{check_move_text, read_game, read_profile, read_start, read_variant};
+use crate::mating::Mating;
+use crate::profile_fields::{describe_profiles, read_profile, write_profile};
+use crate::read::{from_game_error, read_game, read_start, read_variant};
+use crate::record::taken_over;
 use crate::status::ApiError;
 use crate::view;
 
 /// Answers `RulesService`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rules;
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    mating: Mating,
+}
 
 #[tonic::async_trait]
 impl v1::rules_service_server::RulesService for Rules {
@@ -47,9 +54,19 @@ impl v1::rules_service_server::RulesService for Rules {
         fields.finish()?;
         let game = read_game("position", position, profile)?;
         Ok(Response::new(v1::AdjudicatePositionResponse {
-            adjudication: Some(view::adjudication(&game.adjudication())),
+            adjudication: Some(view::adjudication(
+                &game.adjudication(),
+                game.profile().parameters.points,
+            )),
             fen: game.position().to_string(),
         }))
+    }
+
+    async fn can_mate(
+        &self,
+        request: Request<v1::CanMateRequest>,
+    ) -> Result<Response<v1::CanMateResponse>, Status> {
+        Ok(Response::new(self.mating.answer(request.get_ref()).await?))
     }
 
     async fn convert_notation(
@@ -57,6 +74,15 @@ impl v1::rules_service_server::RulesService for Rules {
         request: Request<v1::ConvertNotationRequest>,
     ) -> Result<Response<v1::ConvertNotationResponse>, Status> {
         Ok(Response::new(convert(request.get_ref())?))
+    }
+
+    async fn list_rule_profiles(
+        &self,
+        _: Request<v1::ListRuleProfilesRequest>,
+    ) -> Result<Response<v1::ListRuleProfilesResponse>, Status> {
+        Ok(Response::new(v1::ListRuleProfilesResponse {
+            profiles: describe_profiles(),
+        }))
     }
 }
 
@@ -73,10 +99,10 @@ fn validate(request: &v1::ValidateMoveRequest) -> Result<v1::ValidateMoveRespons
     );
     fields.finish()?;
     let game = read_game("position", position, profile)?;
-    if let Some(outcome) = game.outcome() {
+    if let Some(outcome) = game.end_on_board() {
         let answer = Answer::Illegal(v1::IllegalMove {
             reason: v1::IllegalReason::GameOver.into(),
-            citation: view::outcome(Some(outcome)).citations.into_iter().next(),
+            citation: outcome.citations.first().map(view::citation),
             text: format!("The game is over in this position. {}", outcome.text),
             ..v1::IllegalMove::default()
         });
@@ -94,7 +120,10 @@ fn validate(request: &v1::ValidateMoveRequest) -> Result<v1::ValidateMoveRespons
             Answer::Legal(v1::LegalMove {
                 r#move: Some(played),
                 fen: after.position().to_string(),
-                adjudication: Some(view::adjudication(&after.adjudication())),
+                adjudication: Some(view::adjudication(
+                    &after.adjudication(),
+                    after.profile().parameters.points,
+                )),
             })
         }
     };
@@ -227,30 +256,60 @@ pub(crate) fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game
         position,
         &mut fields,
     );
+    let settings = asked.clock_settings.as_ref();
+    let setup = asked.setup.as_ref();
+    let timing = read_timing("game", settings, setup, &profile, &mut fields);
+    check_setup("game.setup", setup, &mut fields);
     fields.finish()?;
     let overrides = asked
         .rule_profile
         .as_ref()
         .and_then(|profile| profile.overrides);
-    let resolved = view::profile(&profile, overrides);
-    let game = read_game("game.initial_position", position, profile)?;
+    let resolved = write_profile(&profile, overrides);
+    let field = "game.initial_position";
+    let start = read_start(field, position, profile.variant.castling_mode())?;
+    let start = taken_over(start, timing, setup);
+    let game =
+        Game::new(profile, &start).map_err(|error| from_game_error(field, &start, &error))?;
+    let moves = game.history().moves();
     let genesis = v1::Game {
         white_player: asked.white_player.clone(),
         black_player: asked.black_player.clone(),
         rule_profile: Some(resolved),
         initial_position: Some(v1::Position {
             base: Some(v1::position::Base::Fen(base_fen(game.history().base()))),
-            moves: game
-                .history()
-                .moves()
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
+            moves: moves.map(|uci| uci.to_string()).collect(),
         }),
         labels: asked.labels.clone(),
+        clock_settings: Some(write_settings(&start.timing)),
+        setup: asked.setup,
         ..v1::Game::default()
     };
     Ok((genesis, game))
+}
+
+/// Checks what a game is taken over with, besides its clocks.
+fn check_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) {
+    let Some(setup) = setup else { return };
+    for (name, count, max) in [
+        (
+            "white_illegal_moves",
+            setup.white_illegal_moves,
+            limits::SETUP_ILLEGAL_MOVES_MAX,
+        ),
+        (
+            "black_illegal_moves",
+            setup.black_illegal_moves,
+            limits::SETUP_ILLEGAL_MOVES_MAX,
+        ),
+        (
+            "plies_without_capture",
+            setup.plies_without_capture.unwrap_or_default(),
+            limits::HISTORY_MOVES_MAX as u32,
+        ),
+    ] {
+        limited(&format!("{field}.{name}"), count, max, fields);
+    }
 }
 
 /// Writes the position that a game begins in, with the double step just before it, without which a

@@ -8,11 +8,12 @@ use referee_api::v1::game_service_server::GameServiceServer;
 use referee_api::v1::rules_service_server::RulesServiceServer;
 use referee_store::Store;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic_health::ServingStatus;
 
+use crate::afterthought::look;
 use crate::desk::Desk;
 use crate::game_service::Games;
 use crate::limits;
@@ -88,7 +89,11 @@ pub async fn serve(
     let (health, health_service) = tonic_health::server::health_reporter();
     set_health(&health, ServingStatus::Serving).await;
     let (stopping, is_stopping) = watch::channel(false);
-    let games = Games::new(Arc::new(Desk::new(store)), is_stopping.clone());
+    let (looks, queue) = mpsc::channel(limits::MATE_QUEUE_MAX);
+    let desk = Arc::new(Desk::new(store, looks));
+    let looking = look(Arc::clone(&desk), queue, is_stopping.clone());
+    tokio::spawn(looking);
+    let games = Games::new(desk, is_stopping.clone());
     let (v1, v1alpha) = (reflection(), reflection());
     let router = Server::builder()
         .timeout(limits::CALL_TIMEOUT)
@@ -100,7 +105,8 @@ pub async fn serve(
         .add_service(v1.build_v1().map_err(ServeError::Reflection)?)
         .add_service(v1alpha.build_v1alpha().map_err(ServeError::Reflection)?)
         .add_service(
-            RulesServiceServer::new(Rules).max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
+            RulesServiceServer::new(Rules::default())
+                .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
         )
         .add_service(
             GameServiceServer::new(games).max_decoding_message_size(limits::MESSAGE_BYTES_MAX),

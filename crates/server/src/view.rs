@@ -3,13 +3,15 @@
 use std::time::SystemTime;
 
 use referee_api::v1;
-use referee_chess::{Bitboard, Color, Move, MoveError, MoveKind, Piece, Position, Role, Square};
+use referee_chess::{Bitboard, Color, Move, MoveError, MoveKind, Piece, Position, Square};
 use referee_laws::{
-    Adjudication, Bound, CanMate, Citation, DrawClaim, DrawRule, Evidence, GameResult, NoMateKind,
-    Outcome, Profile, Reason, Ruling, Termination, Variant, Verdict,
+    Adjudication, Bound, CanMate, Citation, Evidence, GameResult, NoMate, NoMateKind, Outcome,
+    Points, Reason, Ruling, Termination, Verdict,
 };
 
+use crate::clocks::duration;
 use crate::read::reason_of;
+use crate::standing::{write_claim, write_role};
 
 pub(crate) fn color(color: Color) -> v1::Color {
     match color {
@@ -26,21 +28,10 @@ pub(crate) fn seat(color: Option<Color>) -> v1::Seat {
     }
 }
 
-fn role(role: Role) -> v1::Role {
-    match role {
-        Role::Pawn => v1::Role::Pawn,
-        Role::Knight => v1::Role::Knight,
-        Role::Bishop => v1::Role::Bishop,
-        Role::Rook => v1::Role::Rook,
-        Role::Queen => v1::Role::Queen,
-        Role::King => v1::Role::King,
-    }
-}
-
 fn piece(&(square, piece): &(Square, Piece)) -> v1::PieceOnSquare {
     v1::PieceOnSquare {
         color: color(piece.color).into(),
-        role: role(piece.role).into(),
+        role: write_role(piece.role).into(),
         square: square.to_string(),
     }
 }
@@ -144,11 +135,34 @@ fn sentence(text: &str) -> String {
     }
 }
 
-fn citation(citation: &Citation) -> v1::Citation {
+pub(crate) fn citation(citation: &Citation) -> v1::Citation {
     v1::Citation {
         edition: citation.edition.to_string(),
         article: citation.article.to_string(),
         text: citation.text.to_string(),
+    }
+}
+
+/// Why a side cannot mate.
+pub(crate) fn no_mate(proof: &NoMate) -> v1::NoMateEvidence {
+    v1::NoMateEvidence {
+        side: color(proof.side).into(),
+        kind: no_mate_kind(proof.kind).into(),
+        text: proof.text.clone(),
+    }
+}
+
+/// A kind of proof that a side cannot mate.
+pub(crate) fn no_mate_kind(kind: NoMateKind) -> v1::no_mate_evidence::Kind {
+    use v1::no_mate_evidence::Kind as Name;
+    match kind {
+        NoMateKind::Material => Name::Material,
+        NoMateKind::GameOver => Name::GameOver,
+        NoMateKind::ForcedLine => Name::ForcedLine,
+        NoMateKind::BlockedStructure => Name::BlockedStructure,
+        NoMateKind::ExhaustedSearch => Name::ExhaustedSearch,
+        NoMateKind::MoveCount => Name::MoveCount,
+        NoMateKind::Table => Name::Table,
     }
 }
 
@@ -169,25 +183,31 @@ fn evidence(evidence: &Evidence) -> v1::Evidence {
             king_square: king.to_string(),
             attackers: attackers.iter().map(piece).collect(),
         }),
-        Evidence::NoMate(no_mate) => Kind::NoMate(v1::NoMateEvidence {
-            side: color(no_mate.side).into(),
-            kind: match no_mate.kind {
-                NoMateKind::Material => v1::no_mate_evidence::Kind::Material.into(),
-            },
-            text: no_mate.text.clone(),
+        Evidence::NoMate(proof) => Kind::NoMate(no_mate(proof)),
+        Evidence::MatingLine { side, moves } => Kind::MatingLine(v1::MatingLineEvidence {
+            side: color(*side).into(),
+            moves: moves.iter().map(ToString::to_string).collect(),
+        }),
+        Evidence::Clock(reading) => Kind::Clock(v1::ClockEvidence {
+            side: color(reading.side).into(),
+            received: Some(duration(reading.received.ms())),
+            deadline: reading.deadline.map(|time| duration(time.ms())),
+            left: reading.left_ms.map(duration),
+            elapsed: Some(duration(reading.elapsed_ms)),
         }),
     };
     v1::Evidence { kind: Some(kind) }
 }
 
-/// The end of a game, or that there is none.
-pub(crate) fn outcome(outcome: Option<&Outcome>) -> v1::Outcome {
+/// The end of a game, or that there is none; the points are those of a scoring.
+pub(crate) fn outcome(outcome: Option<&Outcome>, points: Points) -> v1::Outcome {
     let Some(outcome) = outcome else {
         return v1::Outcome {
             result: v1::GameResult::Ongoing.into(),
             ..v1::Outcome::default()
         };
     };
+    let half_points = outcome.result.half_points(points);
     v1::Outcome {
         result: result(outcome.result).into(),
         termination: termination(outcome.termination).into(),
@@ -195,18 +215,48 @@ pub(crate) fn outcome(outcome: Option<&Outcome>) -> v1::Outcome {
         evidence: outcome.evidence.iter().map(evidence).collect(),
         provisional: outcome.provisional,
         text: outcome.text.clone(),
+        white_half_points: half_points.map(|(white, _)| white),
+        black_half_points: half_points.map(|(_, black)| black),
     }
 }
 
+/// The result of a game.
 fn result(result: GameResult) -> v1::GameResult {
     match result {
         GameResult::Win(Color::White) => v1::GameResult::WhiteWins,
         GameResult::Win(Color::Black) => v1::GameResult::BlackWins,
         GameResult::Draw => v1::GameResult::Draw,
+        GameResult::BothLose => v1::GameResult::BothLose,
+        GameResult::Half(Color::White) => v1::GameResult::WhiteHalf,
+        GameResult::Half(Color::Black) => v1::GameResult::BlackHalf,
+        GameResult::WinByForfeit(Color::White) => v1::GameResult::WhiteWinsForfeit,
+        GameResult::WinByForfeit(Color::Black) => v1::GameResult::BlackWinsForfeit,
+        GameResult::BothForfeit => v1::GameResult::BothForfeit,
+        GameResult::Cancelled => v1::GameResult::Cancelled,
+        GameResult::Aborted => v1::GameResult::Aborted,
     }
 }
 
-fn termination(termination: Termination) -> v1::Termination {
+/// Reads the result of a game that has ended; `None` where it has not.
+pub(crate) fn read_result(message: v1::GameResult) -> Option<GameResult> {
+    Some(match message {
+        v1::GameResult::Unspecified | v1::GameResult::Ongoing => return None,
+        v1::GameResult::WhiteWins => GameResult::Win(Color::White),
+        v1::GameResult::BlackWins => GameResult::Win(Color::Black),
+        v1::GameResult::Draw => GameResult::Draw,
+        v1::GameResult::BothLose => GameResult::BothLose,
+        v1::GameResult::WhiteHalf => GameResult::Half(Color::White),
+        v1::GameResult::BlackHalf => GameResult::Half(Color::Black),
+        v1::GameResult::WhiteWinsForfeit => GameResult::WinByForfeit(Color::White),
+        v1::GameResult::BlackWinsForfeit => GameResult::WinByForfeit(Color::Black),
+        v1::GameResult::BothForfeit => GameResult::BothForfeit,
+        v1::GameResult::Cancelled => GameResult::Cancelled,
+        v1::GameResult::Aborted => GameResult::Aborted,
+    })
+}
+
+/// How a game ended.
+pub(crate) fn termination(termination: Termination) -> v1::Termination {
     match termination {
         Termination::Checkmate => v1::Termination::Checkmate,
         Termination::Stalemate => v1::Termination::Stalemate,
@@ -220,6 +270,26 @@ fn termination(termination: Termination) -> v1::Termination {
         Termination::FiftyClaim => v1::Termination::FiftyClaim,
         Termination::FiftyAutomatic => v1::Termination::FiftyAuto,
         Termination::SeventyFive => v1::Termination::SeventyFive,
+        Termination::MaterialDraw => v1::Termination::MaterialDraw,
+        Termination::PerpetualCheck => v1::Termination::PerpetualCheck,
+        Termination::TimeForfeit => v1::Termination::TimeForfeit,
+        Termination::TimeNoMate => v1::Termination::TimeNoMate,
+        Termination::BothFlags => v1::Termination::BothFlags,
+        Termination::DefaultForfeit => v1::Termination::DefaultForfeit,
+        Termination::DoubleForfeit => v1::Termination::DoubleForfeit,
+        Termination::NoStart => v1::Termination::NoStart,
+        Termination::IllegalMoves => v1::Termination::IllegalMoves,
+        Termination::IllegalMovesNoMate => v1::Termination::IllegalMovesNoMate,
+        Termination::IllegalPositionDraw => v1::Termination::IllegalPositionDraw,
+        Termination::ClaimOpponentInsufficient => v1::Termination::ClaimOpponentInsufficient,
+        Termination::QuickplayClaim => v1::Termination::QuickplayClaim,
+        Termination::SealedMove => v1::Termination::SealedMove,
+        Termination::ArbiterDecision => v1::Termination::ArbiterDecision,
+        Termination::SignedResult => v1::Termination::SignedResult,
+        Termination::Abandonment => v1::Termination::Abandonment,
+        Termination::WrongInitialPosition => v1::Termination::WrongInitialPosition,
+        Termination::ColorsReversed => v1::Termination::ColorsReversed,
+        Termination::Aborted => v1::Termination::Aborted,
     }
 }
 
@@ -230,6 +300,7 @@ pub(crate) fn ruling(ruling: &Ruling) -> v1::Ruling {
             Verdict::Accepted => v1::ruling::Verdict::Accepted,
             Verdict::Refused => v1::ruling::Verdict::Refused,
             Verdict::Penalized => v1::ruling::Verdict::Penalized,
+            Verdict::Noted => v1::ruling::Verdict::Noted,
         }
         .into(),
         reason: ruling
@@ -249,33 +320,48 @@ fn reason(reason: Reason) -> v1::ruling::Reason {
     use v1::ruling::Reason as Name;
     match reason {
         Reason::IllegalMove => Name::IllegalMove,
+        Reason::TouchMove => Name::TouchMove,
         Reason::PromotionMissing => Name::PromotionMissing,
+        Reason::IllegalPromotionQueened => Name::IllegalPromotionQueened,
         Reason::MustPlayIntended => Name::MustPlayIntended,
         Reason::NotYourTurn => Name::NotYourTurn,
         Reason::GameOver => Name::GameOver,
+        Reason::NotRunning => Name::NotRunning,
+        Reason::NotAllowed => Name::NotAllowed,
+        Reason::TooLate => Name::TooLate,
+        Reason::DefaultTime => Name::DefaultTime,
         Reason::NoOffer => Name::NoOffer,
         Reason::OfferNotAllowed => Name::OfferNotAllowed,
         Reason::OfferTooEarly => Name::OfferTooEarly,
         Reason::OfferRepeat => Name::OfferRepeat,
+        Reason::OfferConditional => Name::OfferConditional,
+        Reason::OfferCannotWithdraw => Name::OfferCannotWithdraw,
         Reason::ClaimIncorrect => Name::ClaimIncorrect,
+        Reason::ClaimTooLate => Name::ClaimTooLate,
         Reason::ClaimNotOnMove => Name::ClaimNotOnMove,
         Reason::ClaimNotAllowed => Name::ClaimNotAllowed,
+        Reason::ClaimAfterTouch => Name::ClaimAfterTouch,
+        Reason::ClaimCannotWithdraw => Name::ClaimCannotWithdraw,
+        Reason::ScoreNotAllowed => Name::ScoreNotAllowed,
+        Reason::Stands => Name::Stands,
         Reason::WrongSeat => Name::WrongSeat,
+        Reason::FlagFallen => Name::FlagFallen,
     }
 }
 
-fn can_mate(can_mate: &CanMate) -> v1::CanMate {
+/// Whether a side can mate.
+pub(crate) fn can_mate(can_mate: &CanMate) -> v1::CanMate {
     match can_mate {
-        CanMate::Yes => v1::CanMate::Yes,
+        CanMate::Yes(_) => v1::CanMate::Yes,
         CanMate::No(_) => v1::CanMate::No,
         CanMate::Unknown => v1::CanMate::Unknown,
     }
 }
 
 /// What a position and its history mean for the game.
-pub(crate) fn adjudication(found: &Adjudication) -> v1::Adjudication {
+pub(crate) fn adjudication(found: &Adjudication, points: Points) -> v1::Adjudication {
     v1::Adjudication {
-        outcome: Some(outcome(found.outcome.as_ref())),
+        outcome: Some(outcome(found.outcome.as_ref(), points)),
         check: !found.checkers.is_empty(),
         checkers: found.checkers.iter().map(piece).collect(),
         repetitions: found.repetition_plies.len() as u32,
@@ -285,11 +371,7 @@ pub(crate) fn adjudication(found: &Adjudication) -> v1::Adjudication {
             .available_claims
             .iter()
             .map(|available| v1::AvailableClaim {
-                claim: match available.claim {
-                    DrawClaim::Threefold => v1::DrawClaim::Threefold,
-                    DrawClaim::Fifty => v1::DrawClaim::Fifty,
-                }
-                .into(),
+                claim: write_claim(available.claim).into(),
                 intended_move: available
                     .intended
                     .map(|mv| mv.to_string())
@@ -309,31 +391,4 @@ pub(crate) fn bound_move(bound: Option<Bound>) -> Option<v1::BoundMove> {
         Bound::Piece(square) => Kind::Square(square.to_string()),
     };
     Some(v1::BoundMove { kind: Some(kind) })
-}
-
-/// A profile with every parameter as it is in force.
-pub(crate) fn profile(profile: &Profile, overrides: Option<v1::RuleParameters>) -> v1::RuleProfile {
-    let rule = |rule| match rule {
-        DrawRule::Claim => v1::DrawRule::Claim.into(),
-        DrawRule::Automatic => v1::DrawRule::Automatic.into(),
-    };
-    let parameters = &profile.parameters;
-    v1::RuleProfile {
-        name: profile.name.to_owned(),
-        edition: profile.edition.to_owned(),
-        variant: match profile.variant {
-            Variant::Standard => v1::Variant::Standard,
-            Variant::Chess960 => v1::Variant::Chess960,
-        }
-        .into(),
-        overrides,
-        parameters: Some(v1::RuleParameters {
-            min_moves_for_agreement: Some(parameters.min_moves_for_agreement),
-            threefold: rule(parameters.threefold),
-            fifty: rule(parameters.fifty),
-            fivefold: Some(parameters.fivefold),
-            seventy_five: Some(parameters.seventy_five),
-            resign_no_mate_draw: Some(parameters.resign_no_mate_draw),
-        }),
-    }
 }

@@ -1,0 +1,262 @@
+//! Moves and presses of the clock.
+
+use referee_chess::{Color, Move, MoveError, UciMove};
+
+use super::draft::Draft;
+use super::illegal::Offence;
+use super::touch::squares_of;
+use crate::action::MoveIntent;
+use crate::adjudicate::end_on_board;
+use crate::clock::{Clocks, Time};
+use crate::game::Game;
+use crate::history::History;
+use crate::outcome::Termination;
+use crate::profile::{OfferDeclinedBy, PressWithoutMove, TouchEnforcement};
+use crate::ruling::{Reason, Ruling};
+use crate::standing::{Bound, Breach, Standing};
+
+impl Game {
+    pub(super) fn decide_move(
+        &self,
+        side: Color,
+        intent: &MoveIntent,
+        now: Time,
+    ) -> Result<Draft, Ruling> {
+        self.check_turn(side)?;
+        let mv = match self.history().read(&intent.text) {
+            Ok(mv) => mv,
+            Err(error) => return self.decide_illegal(side, intent, &error, now),
+        };
+        self.check_bound(mv)?;
+        let is_breach = match self.obligation().forbids(mv) {
+            Some((reason, article, text)) if !self.lets_breaches_pass(intent) => {
+                return Err(Ruling::refused(reason, &[article], text));
+            }
+            breach => breach.is_some(),
+        };
+        if intent.two_hands
+            && intent.completed
+            && self.counts_offences()
+            && !self.profile().parameters.two_hands_move_stands
+        {
+            return Ok(self.punish(side, &Offence::two_hands(self, mv), now));
+        }
+        let mut draft = self.draft(now);
+        let mut next = self.history().clone();
+        next.play(mv).map_err(|error| refuse_full(&error))?;
+        draft.played = Some(self.position().uci(mv));
+        if is_breach {
+            draft.standing.breach = Some(Breach {
+                ply: self.history().ply(),
+                touched: self.standing().touched.clone(),
+            });
+        } else {
+            draft.standing.breach = None;
+        }
+        self.make(&mut draft, side, &next, intent)?;
+        if intent.two_hands && intent.completed && self.counts_offences() {
+            // The move stands under this profile, and the offence is punished all the same.
+            self.add_offence(&mut draft, &next, side, &Offence::two_hands_on(Vec::new()));
+        }
+        Ok(draft)
+    }
+
+    /// Whether a breach of touch-move passes until it is claimed (4.8).
+    fn lets_breaches_pass(&self, intent: &MoveIntent) -> bool {
+        intent.undetected
+            || self.profile().parameters.touch_enforcement == TouchEnforcement::OnClaim
+    }
+
+    /// An announced move must be played (9.5.3).
+    pub(super) fn check_bound(&self, mv: Move) -> Result<(), Ruling> {
+        let text = match self.standing().bound {
+            Some(Bound::Move(bound)) if bound != self.position().uci(mv) => {
+                format!("The move {bound} was announced with the claim and must be played.")
+            }
+            Some(Bound::Piece(square)) if square != mv.from() => format!(
+                "The move announced with the claim was illegal, so another move with the piece on \
+                 {square} must be played."
+            ),
+            _ => return Ok(()),
+        };
+        Err(Ruling::refused(Reason::MustPlayIntended, &["9.5.3"], text))
+    }
+
+    /// What a move that is on the board in `next` does to what stands: it ends the game, or it is
+    /// made, and completed where the clock is pressed (6.2.1).
+    pub(super) fn make(
+        &self,
+        draft: &mut Draft,
+        side: Color,
+        next: &History,
+        intent: &MoveIntent,
+    ) -> Result<(), Ruling> {
+        let captures = self.standing().capture_count;
+        // A move that is illegal or in breach of touch-move does not end the game by what it
+        // brings on the board (5.1.1, 5.2.1, 5.2.2).
+        let is_irregular = draft.is_illegal || draft.standing.breach.is_some();
+        let outcome = end_on_board(next, captures, self.profile())
+            .filter(|outcome| !(is_irregular && is_by_position(outcome.termination)));
+        if intent.offer_draw && outcome.is_none() {
+            self.check_offer(side, next)?;
+        }
+        let standing = &mut draft.standing;
+        standing.begin_move();
+        if declines(standing, side, self.profile().parameters.offer_declined_by) {
+            self.refuse_offer_of(standing, !side);
+        }
+        if standing.started.is_some() && standing.arrived.of(side).is_none() {
+            // Who moves is there (6.7).
+            standing.arrived.set(side, Some(draft.now));
+        }
+        draft.run_clock(self.side_on_clock(), draft.now);
+        if draft.standing.uncompleted.of(side) {
+            // The move before was not pressed, and is completed by this one (6.2.1.2).
+            draft.clock(|clocks, now| clocks.complete_unpressed(side, now));
+        }
+        let is_completed = intent.completed || outcome.is_some();
+        if let Some(outcome) = outcome {
+            // A move that ends the game is completed by that (6.2.1.1).
+            draft.standing.uncompleted.set(side, false);
+            draft.end(outcome);
+            return Ok(());
+        }
+        if intent.offer_draw {
+            self.lay_offer(&mut draft.standing, side, next.ply());
+        }
+        draft.standing.uncompleted.set(side, !is_completed);
+        if is_completed {
+            complete(draft, side);
+        }
+        if draft.standing.displaced_by == Some(side) && is_completed {
+            let text =
+                format!("{side} has displaced pieces and has to restore them in the own time.");
+            draft.remark(&["7.4"], text);
+        }
+        Ok(())
+    }
+
+    pub(super) fn decide_press(
+        &self,
+        side: Color,
+        two_hands: bool,
+        now: Time,
+    ) -> Result<Draft, Ruling> {
+        if self.standing().uncompleted.of(side) {
+            if two_hands && self.counts_offences() && self.position().turn() != side {
+                return Ok(self.punish_press(side, now));
+            }
+            let mut draft = self.draft(now);
+            draft.standing.uncompleted.set(side, false);
+            complete(&mut draft, side);
+            return Ok(draft);
+        }
+        if self.position().turn() != side {
+            let text = format!("The clock of {side} does not run, so it cannot be pressed.");
+            return Err(Ruling::refused(Reason::NotRunning, &["6.2.1"], text));
+        }
+        if let Some(text) = self.released_move() {
+            // The piece was released, so that this completes its move (4.7, 6.2.1).
+            let intent = MoveIntent {
+                two_hands,
+                ..MoveIntent::completed(&text)
+            };
+            return self.decide_move(side, &intent, now);
+        }
+        if self.profile().parameters.press_without_move == PressWithoutMove::Refuse {
+            let text = "Under the rules of this game the clock is pressed by the move.".into();
+            return Err(Ruling::refused(Reason::NotAllowed, &["7.5.3"], text));
+        }
+        Ok(self.punish(side, &Offence::press_without_move(), now))
+    }
+
+    /// The move of the piece that was released and not taken up again, in UCI.
+    fn released_move(&self) -> Option<String> {
+        let (from, to) = self.standing().released?;
+        let promotion = self
+            .standing()
+            .promotion
+            .filter(|&(square, _)| square == to);
+        let mv = UciMove {
+            from,
+            to,
+            promotion: promotion.map(|(_, role)| role),
+        };
+        Some(mv.to_string())
+    }
+
+    /// Two hands were used for a move that is on the board when the clock is pressed (7.5.4).
+    fn punish_press(&self, side: Color, now: Time) -> Draft {
+        let ply = self.history().ply() - 1;
+        let mut before = self.history().clone();
+        let last = before.moves().last();
+        before.reinstate(ply);
+        let mut draft = self.draft(now);
+        if self.profile().parameters.two_hands_move_stands {
+            draft.standing.uncompleted.set(side, false);
+            complete(&mut draft, side);
+            let offence = Offence::two_hands_on(Vec::new());
+            self.add_offence(&mut draft, self.history(), side, &offence);
+            return draft;
+        }
+        let mv = last.and_then(|uci| before.position().find_uci(uci));
+        let touched = mv.map(|mv| squares_of(before.position(), mv));
+        let offence = Offence::two_hands_on(touched.unwrap_or_default());
+        draft.reinstated = Some(ply);
+        draft.standing.begin_move();
+        draft.standing.uncompleted.set(side, false);
+        self.add_offence(&mut draft, &before, side, &offence);
+        draft
+    }
+}
+
+/// Whether a game ends by the position alone, and not by how it came about.
+fn is_by_position(termination: Termination) -> bool {
+    matches!(
+        termination,
+        Termination::Checkmate
+            | Termination::Stalemate
+            | Termination::DeadPosition
+            | Termination::MaterialDraw
+    )
+}
+
+/// Whether the offer of the opponent is declined by a move. A move touches a piece, so it declines
+/// wherever touching does.
+fn declines(standing: &Standing, side: Color, declined_by: OfferDeclinedBy) -> bool {
+    standing.draw_offer == Some(!side)
+        && matches!(
+            declined_by,
+            OfferDeclinedBy::ReplyOrTouch | OfferDeclinedBy::ReplyOrMove | OfferDeclinedBy::Reply
+        )
+}
+
+/// Completes a move by a press of the clock. Where the opponent had not pressed before, that move
+/// is completed with it (6.2.1.2).
+fn complete(draft: &mut Draft, side: Color) {
+    draft.run_clock(side, draft.now);
+    let was_open = draft.standing.uncompleted.of(!side);
+    let runs = draft.standing.clocks.running == Some(side);
+    draft.clock(|clocks, now| clocks.complete_move(side, now));
+    if was_open && !runs {
+        draft.standing.uncompleted.set(!side, false);
+        draft.clock(|clocks: &Clocks, now| clocks.complete_unpressed(!side, now));
+    }
+}
+
+fn refuse_full(error: &crate::history::HistoryError) -> Ruling {
+    let text = format!("No further move can be recorded: {error}.");
+    Ruling::refused(Reason::NotAllowed, &[], text)
+}
+
+/// The squares that a text in UCI notation names, as far as it names any.
+pub(super) fn named_move(error: &MoveError) -> Option<UciMove> {
+    match error {
+        MoveError::Illegal(illegal) => Some(UciMove {
+            from: illegal.from?,
+            to: illegal.to,
+            promotion: illegal.promotion(),
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,445 @@
+//! Clocks between the contract and the rules: settings, readings, ledger lines.
+
+use prost_types::Duration;
+use referee_api::v1;
+use referee_chess::Color;
+use referee_laws::{
+    Bonus, CLOCK_MS_MAX, ClockSetup, Clocks, Keeper, LedgerCause, LedgerLine, Period, Profile,
+    SideClock, TIME_CONTROL_LENGTH_MAX, TIME_MS_MAX, Time, TimeControl, Timing,
+};
+
+use crate::fields::Fields;
+use crate::limits;
+use crate::record::damaged;
+use crate::status::ApiError;
+
+/// Writes milliseconds as a duration.
+pub(crate) fn duration(ms: u64) -> Duration {
+    Duration {
+        // At most the limit of the time line.
+        seconds: (ms / 1_000) as i64,
+        nanos: (ms % 1_000) as i32 * 1_000_000,
+    }
+}
+
+/// Reads a duration of whole milliseconds from 0 to a limit.
+pub(crate) fn read_ms(
+    field: &str,
+    value: Option<Duration>,
+    ms_max: u64,
+    fields: &mut Fields,
+) -> Option<u64> {
+    let value = value?;
+    let ms = whole_ms(value).filter(|&ms| ms <= ms_max);
+    if ms.is_none() {
+        fields.refuse(
+            field,
+            format!(
+                "must be from 0 to {} seconds, in whole milliseconds",
+                ms_max as f64 / 1_000.0
+            ),
+        );
+    }
+    Some(ms.unwrap_or_default())
+}
+
+fn whole_ms(value: Duration) -> Option<u64> {
+    let seconds = u64::try_from(value.seconds).ok()?;
+    let nanos = u64::try_from(value.nanos).ok()?;
+    if nanos >= 1_000_000_000 || nanos % 1_000_000 != 0 {
+        return None;
+    }
+    seconds.checked_mul(1_000)?.checked_add(nanos / 1_000_000)
+}
+
+/// Reads a duration that this program has written.
+pub(crate) fn stored_ms(value: Option<Duration>) -> Result<Option<u64>, ApiError> {
+    value
+        .map(|value| whole_ms(value).ok_or_else(|| damaged("a duration")))
+        .transpose()
+}
+
+/// Reads a point of the time line that this program has written.
+pub(crate) fn stored_time(value: Option<Duration>) -> Result<Option<Time>, ApiError> {
+    stored_ms(value)?
+        .map(|ms| Time::from_ms(ms).map_err(|_| damaged("a time")))
+        .transpose()
+}
+
+/// Reads how the time of a game is kept.
+pub(crate) fn read_timing(
+    field: &str,
+    settings: Option<&v1::ClockSettings>,
+    setup: Option<&v1::Setup>,
+    profile: &Profile,
+    fields: &mut Fields,
+) -> Timing {
+    let empty = v1::ClockSettings::default();
+    let settings = settings.unwrap_or(&empty);
+    let keeper = match fields.choice(&format!("{field}.clock_settings.keeper"), settings.keeper) {
+        v1::ClockKeeper::Unspecified | v1::ClockKeeper::Referee => Keeper::Referee,
+        v1::ClockKeeper::Platform => Keeper::Platform,
+    };
+    let both = (&settings.time_control, "time_control");
+    let mut side = |own: &Option<v1::TimeControl>, name: &str| {
+        let (control, name) = if own.is_some() {
+            (own, name)
+        } else {
+            (both.0, both.1)
+        };
+        let field = format!("{field}.clock_settings.{name}");
+        let control = control.as_ref()?;
+        read_control(&field, control, profile, fields)
+    };
+    let white = side(&settings.white_time_control, "white_time_control");
+    let black = side(&settings.black_time_control, "black_time_control");
+    Timing {
+        keeper,
+        white,
+        black,
+        setup: read_setup(&format!("{field}.setup"), setup, fields),
+    }
+}
+
+fn read_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) -> ClockSetup {
+    let Some(setup) = setup else {
+        return ClockSetup::default();
+    };
+    let mut left =
+        |name: &str, value| read_ms(&format!("{field}.{name}"), value, CLOCK_MS_MAX, fields);
+    let left_ms = [
+        left("white_time_left", setup.white_time_left),
+        left("black_time_left", setup.black_time_left),
+    ];
+    for (name, moves) in [
+        ("white_moves", setup.white_moves),
+        ("black_moves", setup.black_moves),
+    ] {
+        limited(
+            &format!("{field}.{name}"),
+            moves,
+            limits::SETUP_MOVES_MAX,
+            fields,
+        );
+    }
+    ClockSetup {
+        left_ms,
+        moves: [
+            setup.white_moves.min(limits::SETUP_MOVES_MAX),
+            setup.black_moves.min(limits::SETUP_MOVES_MAX),
+        ],
+    }
+}
+
+/// Checks a number that begins with 0.
+pub(crate) fn limited(field: &str, value: u32, max: u32, fields: &mut Fields) {
+    if value > max {
+        fields.refuse(field, format!("must be from 0 to {max}"));
+    }
+}
+
+fn read_control(
+    field: &str,
+    message: &v1::TimeControl,
+    profile: &Profile,
+    fields: &mut Fields,
+) -> Option<TimeControl> {
+    let at_start = message
+        .increment_at_start
+        .unwrap_or(profile.parameters.increment_at_start);
+    if !message.pgn.is_empty() {
+        let name = format!("{field}.pgn");
+        if !message.periods.is_empty() {
+            fields.refuse(&name, "and periods exclude each other; give one of them");
+        }
+        fields.length(&name, &message.pgn, TIME_CONTROL_LENGTH_MAX);
+        return match TimeControl::read_pgn(&message.pgn) {
+            Ok(control) => control.map(|control| control.with_increment_at_start(at_start)),
+            Err(error) => {
+                fields.refuse(&name, error.to_string());
+                None
+            }
+        };
+    }
+    if message.periods.is_empty() {
+        return None;
+    }
+    let name = format!("{field}.periods");
+    fields.count(
+        &name,
+        "periods",
+        message.periods.len(),
+        referee_laws::PERIODS_MAX,
+    );
+    let periods = message
+        .periods
+        .iter()
+        .take(referee_laws::PERIODS_MAX)
+        .enumerate()
+        .map(|(index, period)| read_period(&format!("{name}[{index}]"), period, fields))
+        .collect();
+    match TimeControl::new(periods, at_start) {
+        Ok(control) => Some(control),
+        Err(error) => {
+            fields.refuse(&name, error.to_string());
+            None
+        }
+    }
+}
+
+fn read_period(field: &str, message: &v1::TimePeriod, fields: &mut Fields) -> Period {
+    let time = fields.required(&format!("{field}.time"), message.time);
+    let time_ms = read_ms(
+        &format!("{field}.time"),
+        time,
+        referee_laws::PERIOD_MS_MAX,
+        fields,
+    );
+    let bonus_ms = read_ms(
+        &format!("{field}.bonus"),
+        message.bonus,
+        referee_laws::BONUS_MS_MAX,
+        fields,
+    )
+    .unwrap_or_default();
+    let mode = fields.choice(&format!("{field}.bonus_mode"), message.bonus_mode);
+    if mode == v1::BonusMode::Unspecified && bonus_ms > 0 {
+        fields.refuse(
+            &format!("{field}.bonus_mode"),
+            "is required with a bonus: say what it does, such as BONUS_MODE_FISCHER",
+        );
+    }
+    Period {
+        moves: (message.moves > 0).then_some(message.moves),
+        time_ms: time_ms.unwrap_or_default(),
+        bonus: read_bonus(mode, bonus_ms),
+    }
+}
+
+fn read_bonus(mode: v1::BonusMode, ms: u64) -> Bonus {
+    match mode {
+        _ if ms == 0 => Bonus::None,
+        v1::BonusMode::Unspecified => Bonus::None,
+        v1::BonusMode::Fischer => Bonus::Fischer(ms),
+        v1::BonusMode::Bronstein => Bonus::Bronstein(ms),
+        v1::BonusMode::Delay => Bonus::Delay(ms),
+    }
+}
+
+fn bonus_mode(bonus: Bonus) -> v1::BonusMode {
+    match bonus {
+        Bonus::None => v1::BonusMode::Unspecified,
+        Bonus::Fischer(_) => v1::BonusMode::Fischer,
+        Bonus::Bronstein(_) => v1::BonusMode::Bronstein,
+        Bonus::Delay(_) => v1::BonusMode::Delay,
+    }
+}
+
+/// Writes the settings as they were resolved, so that a stored game keeps them.
+pub(crate) fn write_settings(timing: &Timing) -> v1::ClockSettings {
+    let control = |control: &Option<TimeControl>| {
+        control.as_ref().map(|control| v1::TimeControl {
+            pgn: String::new(),
+            periods: control
+                .periods()
+                .iter()
+                .map(|period| v1::TimePeriod {
+                    moves: period.moves.unwrap_or_default(),
+                    time: Some(duration(period.time_ms)),
+                    bonus_mode: bonus_mode(period.bonus).into(),
+                    bonus: (period.bonus.ms() > 0).then(|| duration(period.bonus.ms())),
+                })
+                .collect(),
+            increment_at_start: Some(control.increment_at_start()),
+        })
+    };
+    let same = timing.white == timing.black;
+    v1::ClockSettings {
+        keeper: match timing.keeper {
+            Keeper::Referee => v1::ClockKeeper::Referee,
+            Keeper::Platform => v1::ClockKeeper::Platform,
+        }
+        .into(),
+        time_control: if same { control(&timing.white) } else { None },
+        white_time_control: if same { None } else { control(&timing.white) },
+        black_time_control: if same { None } else { control(&timing.black) },
+    }
+}
+
+/// Writes both clocks.
+pub(crate) fn write_clocks(clocks: &Clocks) -> v1::Clocks {
+    v1::Clocks {
+        white: Some(write_side(&clocks.white)),
+        black: Some(write_side(&clocks.black)),
+        running: write_color(clocks.running).into(),
+        since: clocks.since.map(|time| duration(time.ms())),
+        spent: (clocks.spent_ms > 0).then(|| duration(clocks.spent_ms)),
+        paused: clocks.paused,
+        deadline: clocks.deadline().map(|time| duration(time.ms())),
+    }
+}
+
+fn write_side(clock: &SideClock) -> v1::SideClock {
+    let bonus = clock.bonus();
+    v1::SideClock {
+        time_left: clock.left_ms.map(duration),
+        period: clock.period.into(),
+        moves_in_period: clock.moves_in_period,
+        moves: clock.moves,
+        flag_down: clock.flag_down,
+        bonus_mode: bonus_mode(bonus).into(),
+        bonus: (bonus.ms() > 0).then(|| duration(bonus.ms())),
+    }
+}
+
+/// Reads clocks that were stored. The time controls are those of the clocks before, unless the
+/// bonus was changed (guideline III.4).
+pub(crate) fn stored_clocks(message: &v1::Clocks, before: &Clocks) -> Result<Clocks, ApiError> {
+    let side = |message: &Option<v1::SideClock>, before: &SideClock| {
+        let message = message.as_ref().ok_or_else(|| damaged("a clock"))?;
+        stored_side(message, before)
+    };
+    Ok(Clocks {
+        white: side(&message.white, &before.white)?,
+        black: side(&message.black, &before.black)?,
+        running: stored_color(message.running()),
+        since: stored_time(message.since)?,
+        spent_ms: stored_ms(message.spent)?.unwrap_or_default(),
+        paused: message.paused,
+    })
+}
+
+fn stored_side(message: &v1::SideClock, before: &SideClock) -> Result<SideClock, ApiError> {
+    let wrong = |_| damaged("the period of a clock");
+    let period = u8::try_from(message.period).map_err(wrong)?;
+    let left_ms = stored_ms(message.time_left)?;
+    let bonus_ms = stored_ms(message.bonus)?.unwrap_or_default();
+    let bonus = read_bonus(message.bonus_mode(), bonus_ms);
+    let known = before
+        .control
+        .as_ref()
+        .map(|control| control.period(period).bonus);
+    let control = match &before.control {
+        _ if known.unwrap_or(Bonus::None) == bonus => before.control.clone(),
+        Some(control) => Some(control.with_bonus(bonus).map_err(|_| damaged("a bonus"))?),
+        None => {
+            let time_ms = left_ms.unwrap_or_default().min(referee_laws::PERIOD_MS_MAX);
+            let control = TimeControl::sudden_death(time_ms, bonus);
+            Some(control.map_err(|_| damaged("a bonus"))?)
+        }
+    };
+    Ok(SideClock {
+        control,
+        left_ms,
+        period,
+        moves_in_period: message.moves_in_period,
+        moves: message.moves,
+        flag_down: message.flag_down,
+    })
+}
+
+/// Writes a side, or that there is none.
+pub(crate) fn write_color(side: Option<Color>) -> v1::Color {
+    match side {
+        None => v1::Color::Unspecified,
+        Some(Color::White) => v1::Color::White,
+        Some(Color::Black) => v1::Color::Black,
+    }
+}
+
+/// Reads a side, or that there is none.
+pub(crate) fn stored_color(message: v1::Color) -> Option<Color> {
+    match message {
+        v1::Color::Unspecified => None,
+        v1::Color::White => Some(Color::White),
+        v1::Color::Black => Some(Color::Black),
+    }
+}
+
+/// Writes a line of the ledger.
+pub(crate) fn write_line(line: &LedgerLine) -> v1::LedgerLine {
+    v1::LedgerLine {
+        side: write_color(Some(line.side)).into(),
+        cause: write_cause(line.cause).into(),
+        received: Some(duration(line.received.ms())),
+        elapsed: Some(duration(line.elapsed_ms)),
+        charged: Some(duration(line.charged_ms)),
+        credited: Some(duration(line.credited_ms)),
+        left: line.left_ms.map(duration),
+    }
+}
+
+fn write_cause(cause: LedgerCause) -> v1::LedgerCause {
+    match cause {
+        LedgerCause::Start => v1::LedgerCause::Start,
+        LedgerCause::Move => v1::LedgerCause::Move,
+        LedgerCause::Increment => v1::LedgerCause::Increment,
+        LedgerCause::NextPeriod => v1::LedgerCause::NextPeriod,
+        LedgerCause::Pause => v1::LedgerCause::Pause,
+        LedgerCause::Resume => v1::LedgerCause::Resume,
+        LedgerCause::Penalty => v1::LedgerCause::Penalty,
+        LedgerCause::Grant => v1::LedgerCause::Grant,
+        LedgerCause::ArbiterSet => v1::LedgerCause::ArbiterSet,
+        LedgerCause::MoveCount => v1::LedgerCause::MoveCount,
+        LedgerCause::Flag => v1::LedgerCause::Flag,
+        LedgerCause::LateArrival => v1::LedgerCause::LateArrival,
+        LedgerCause::Reinstated => v1::LedgerCause::Reinstated,
+        LedgerCause::TakenBack => v1::LedgerCause::TakenBack,
+        LedgerCause::DownTime => v1::LedgerCause::DownTime,
+        LedgerCause::BonusChanged => v1::LedgerCause::BonusChanged,
+        LedgerCause::End => v1::LedgerCause::End,
+    }
+}
+
+fn stored_cause(message: v1::LedgerCause) -> Result<LedgerCause, ApiError> {
+    LedgerCause::ALL
+        .into_iter()
+        .find(|&cause| write_cause(cause) == message)
+        .ok_or_else(|| damaged("the cause of a change of a clock"))
+}
+
+/// Reads a line of the ledger that was stored.
+pub(crate) fn stored_line(message: &v1::LedgerLine) -> Result<LedgerLine, ApiError> {
+    let ms = |value| Ok::<u64, ApiError>(stored_ms(value)?.unwrap_or_default());
+    Ok(LedgerLine {
+        side: stored_color(message.side()).ok_or_else(|| damaged("the side of a clock"))?,
+        cause: stored_cause(message.cause())?,
+        received: stored_time(message.received)?.unwrap_or_default(),
+        elapsed_ms: ms(message.elapsed)?,
+        charged_ms: ms(message.charged)?,
+        credited_ms: ms(message.credited)?,
+        left_ms: stored_ms(message.left)?,
+    })
+}
+
+/// When an action happened, as a platform tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ToldTime {
+    /// So many milliseconds after the action before.
+    Elapsed(u64),
+    /// At this point of its own line.
+    At(Time),
+}
+
+/// Reads when an action happened.
+pub(crate) fn read_told_time(
+    field: &str,
+    message: Option<&v1::PlatformTime>,
+    fields: &mut Fields,
+) -> Option<ToldTime> {
+    use v1::platform_time::Kind;
+    match message?.kind {
+        None => {
+            fields.refuse(field, "must say elapsed or at");
+            None
+        }
+        Some(Kind::Elapsed(value)) => {
+            let field = format!("{field}.elapsed");
+            read_ms(&field, Some(value), CLOCK_MS_MAX, fields).map(ToldTime::Elapsed)
+        }
+        Some(Kind::At(value)) => {
+            let ms = read_ms(&format!("{field}.at"), Some(value), TIME_MS_MAX, fields)?;
+            Time::from_ms(ms).ok().map(ToldTime::At)
+        }
+    }
+}
