@@ -14,6 +14,7 @@
 //! | `evidence` | why a move is illegal and what an end rests on |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
+//! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `timekeeping` | flags, bonuses, pauses and down time by the real clock, to the millisecond |
@@ -32,6 +33,7 @@ mod grpcurl;
 mod limits;
 mod masters;
 mod mating;
+mod pgn_games;
 mod playing;
 mod profiles;
 mod ranges;
