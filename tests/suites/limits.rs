@@ -155,6 +155,7 @@ fn stated() -> Vec<Stated> {
         "SubmitActionRequest",
         "WatchGameRequest",
         "JoinGame",
+        "ExportGameRequest",
     ] {
         let field: &str = Box::leak(format!("{message}.name").into_boxed_str());
         stated.push((field, "Limit:", limits::GAME_NAME_BYTES_MAX));

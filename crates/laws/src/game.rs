@@ -374,6 +374,8 @@ fn begin_standing(start: &Start) -> Result<Standing, GameError> {
         .map_err(GameError::Clock)?;
     Ok(Standing {
         illegal_moves: start.illegal_moves,
+        // There was no capture in the half-moves that the position counts.
+        capture_count: (0, start.base.halfmove_clock()),
         ..Standing::new(clocks)
     })
 }

@@ -22,6 +22,9 @@ pub const CANCEL_INTERVAL: u64 = 256;
 /// (FIDE Laws 9.6.2: 75 moves by each player).
 pub const AUTOMATIC_DRAW_HALFMOVES: u32 = 150;
 
+/// Positions of each guided attempt to mate before these draws; then all lines are tried in order.
+pub const DRAWS_ATTEMPT_NODES: u64 = 10_000;
+
 /// Appearances of a position after which a game is drawn without a claim (FIDE Laws 9.6.1).
 pub const AUTOMATIC_DRAW_APPEARANCES: u32 = 5;
 

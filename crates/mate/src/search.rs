@@ -33,6 +33,16 @@ impl Cut {
     };
 }
 
+/// Where a search looks first.
+#[derive(Clone, Copy)]
+enum Order {
+    /// Where the mate seems near.
+    Guided,
+    /// Where the halfmove clock is lowest, so that no position comes again with a lower one, but
+    /// for those after different captures and moves of pawns.
+    ByClock,
+}
+
 /// A position that was visited, and the move that led to it.
 struct Node {
     position: Position,
@@ -124,6 +134,7 @@ pub(crate) struct Search<'a> {
     cancel: &'a dyn Fn() -> bool,
     prune: &'a mut dyn FnMut(&Position, bool) -> Cut,
     draws: Option<&'a AutomaticDraws<'a>>,
+    order: Order,
     /// What was spent on cutting branches, in positions.
     pruning: u64,
     /// By how near the mate seemed, the side to move and the kind of man: where one has come to.
@@ -149,9 +160,16 @@ impl<'a> Search<'a> {
             cancel,
             prune,
             draws,
+            order: Order::Guided,
             pruning: 0,
             seen: vec![[[Bitboard::EMPTY; 6]; 2]; BUCKETS],
         }
+    }
+
+    /// Lets the search look first where the halfmove clock is lowest.
+    pub(crate) fn by_clock(mut self) -> Search<'a> {
+        self.order = Order::ByClock;
+        self
     }
 
     /// Returns how many positions were visited, with what was spent on cutting branches.
@@ -217,18 +235,7 @@ impl<'a> Search<'a> {
             }
         }
         self.table.insert(slot, number);
-        let view = self.guide.view(&position);
-        let stale = self.note_novelty(&position, mv, view.base());
-        // The moves of one man follow each other, so its kind is seldom looked up.
-        let (mut from, mut role) = (None, Role::King);
-        for mv in &moves {
-            if from != Some(mv.from()) {
-                from = Some(mv.from());
-                role = position.board().role_at(mv.from()).unwrap_or(Role::King);
-            }
-            self.agenda
-                .push(view.priority(role, mv) + stale, number, mv);
-        }
+        self.push_moves(&position, &moves, number, mv);
         self.nodes.push(Node {
             position,
             parent,
@@ -241,6 +248,33 @@ impl<'a> Search<'a> {
             });
         }
         None
+    }
+
+    /// Puts the moves of a position on the agenda.
+    fn push_moves(&mut self, position: &Position, moves: &[Move], number: u32, last: Option<Move>) {
+        if let Order::ByClock = self.order {
+            let board = position.board();
+            let clock = position.halfmove_clock() as i32 + 1;
+            for &mv in moves {
+                let is_capture = board.color(!position.turn()).contains(mv.to());
+                let is_zeroing = is_capture || board.role_at(mv.from()) == Some(Role::Pawn);
+                self.agenda
+                    .push(if is_zeroing { 0 } else { clock }, number, mv);
+            }
+            return;
+        }
+        let view = self.guide.view(position);
+        let stale = self.note_novelty(position, last, view.base());
+        // The moves of one man follow each other, so its kind is seldom looked up.
+        let (mut from, mut role) = (None, Role::King);
+        for &mv in moves {
+            if from != Some(mv.from()) {
+                from = Some(mv.from());
+                role = position.board().role_at(mv.from()).unwrap_or(Role::King);
+            }
+            let priority = view.priority(role, mv) + stale;
+            self.agenda.push(priority, number, mv);
+        }
     }
 
     /// Returns what is added to the priorities of a position that shows nothing new: the move that

@@ -1,11 +1,12 @@
 //! Ours beside shakmaty with pgn-reader, and pgn-extract where it is installed: games parsed and
 //! every move of the main line validated, by one thread.
 //!
-//! `cargo bench -p referee-pgn --bench readers [-- [--rounds N] [FILE.pgn…]]`. Without a file, the
+//! `cargo bench -p referee-pgn --bench readers [-- [--rounds N] [--record] [FILE.pgn…]]`. Without a file, the
 //! master games of the test data are written out many times over. Every round times all readers on
 //! the same bytes one after the other; what is printed are medians of processor time, and their
 //! ratios. pgn-extract (Debian package `pgn-extract`) is a process, whose reading of the file and
-//! start count, too; the file is long, and in memory.
+//! start count, too; the file is long, and in memory. With `--record` only our record is read, for a
+//! profiler.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -248,10 +249,12 @@ fn median(mut seconds: Vec<f64>) -> f64 {
 
 fn main() {
     let mut rounds = 7;
+    let mut is_alone = false;
     let mut files = Vec::new();
     let mut arguments = env::args().skip(1).filter(|argument| argument != "--bench");
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
+            "--record" => is_alone = true,
             "--rounds" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 rounds = number.expect("--rounds needs a number");
@@ -267,7 +270,10 @@ fn main() {
     if files.is_empty() {
         bytes = generated();
     }
-    measure(&bytes, rounds);
+    match is_alone {
+        true => (0..rounds).for_each(|_| _ = hint::black_box(full_record(&bytes))),
+        false => measure(&bytes, rounds),
+    }
 }
 
 fn measure(bytes: &[u8], rounds: usize) {

@@ -74,8 +74,7 @@ impl fmt::Display for ClockTime {
 }
 
 /// Reads `H:MM:SS`, also without leading zeros, without hours, and with a fraction of a second.
-pub(crate) fn read_clock(text: &str) -> Option<Duration> {
-    let bytes = text.as_bytes();
+pub(crate) fn read_clock(bytes: &[u8]) -> Option<Duration> {
     let whole = bytes.iter().position(|byte| matches!(byte, b'.' | b','));
     let (whole, fraction) = bytes.split_at(whole.unwrap_or(bytes.len()));
     let mut seconds = 0u64;
@@ -165,6 +164,11 @@ pub(crate) fn take_commands(
     mut report: impl FnMut(&[u8]),
 ) -> Commands {
     let mut commands = Commands::default();
+    if let Some(body) = single_command(comment)
+        && commands.read(body) == Some(true)
+    {
+        return commands;
+    }
     let mut rest = comment;
     let mut from = 0;
     while let Some(start) = find(&rest[from..], [b'[']).map(|offset| from + offset) {
@@ -173,6 +177,9 @@ pub(crate) fn take_commands(
             continue;
         }
         let Some(length) = find(&rest[start..], [b']']) else {
+            // It would be taken for a command with whatever text follows it one day.
+            report(&rest[start..]);
+            rest = &rest[..start];
             break;
         };
         let end = start + length + 1;
@@ -190,17 +197,27 @@ pub(crate) fn take_commands(
     commands
 }
 
+/// Returns what stands between the brackets of a comment that is nothing but one command.
+fn single_command(comment: &[u8]) -> Option<&[u8]> {
+    let command = comment.trim_ascii();
+    let body = command.strip_prefix(b"[%")?.strip_suffix(b"]")?;
+    (!body.contains(&b']')).then_some(body)
+}
+
 impl Commands {
     /// Reads a command, and returns whether it made sense; `None` where it is not known.
     fn read(&mut self, body: &[u8]) -> Option<bool> {
         let blank = body.iter().position(u8::is_ascii_whitespace);
         let (name, value) = body.split_at(blank.unwrap_or(body.len()));
-        // What is not ASCII is no value.
-        let value = str::from_utf8(value.trim_ascii()).unwrap_or_default();
+        let value = value.trim_ascii();
         Some(match name {
             b"clk" => set(&mut self.clock, read_clock(value)),
             b"emt" => set(&mut self.elapsed, read_clock(value)),
-            b"eval" => set(&mut self.eval, read_eval(value)),
+            // What is not ASCII is no value.
+            b"eval" => set(
+                &mut self.eval,
+                read_eval(str::from_utf8(value).unwrap_or_default()),
+            ),
             _ => return None,
         })
     }
@@ -235,7 +252,7 @@ mod tests {
             ("90:00", 5_400_000, "1:30:00"),
             ("0:00:00.001", 1, "0:00:00.001"),
         ] {
-            let time = read_clock(text).unwrap_or_else(|| panic!("{text} is a clock"));
+            let time = read_clock(text.as_bytes()).unwrap_or_else(|| panic!("{text} is a clock"));
             assert_eq!(time.as_millis(), millis, "{text}");
             assert_eq!(ClockTime(time).to_string(), written);
         }
@@ -254,7 +271,7 @@ mod tests {
             "9999999999:00:00",
             "1:+1:00",
         ] {
-            assert_eq!(read_clock(text), None, "{text}");
+            assert_eq!(read_clock(text.as_bytes()), None, "{text}");
         }
     }
 
@@ -284,7 +301,7 @@ mod tests {
         let mut bad = Vec::new();
         let comment = b" a [%clk 0:01:00]\n[%cal Ge2e4] b [%eval 0.1][%emt x] c [%clk";
         let commands = take_commands(comment, &mut text, |command| bad.push(command.to_vec()));
-        assert_eq!(text, "before a [%cal Ge2e4] b c [%clk");
+        assert_eq!(text, "before a [%cal Ge2e4] b c");
         assert_eq!(commands.clock, Some(Duration::from_secs(60)));
         assert_eq!(commands.elapsed, None);
         assert_eq!(
@@ -294,6 +311,6 @@ mod tests {
                 depth: None
             })
         );
-        assert_eq!(bad, [b"[%emt x]"]);
+        assert_eq!(bad, [&b"[%emt x]"[..], b"[%clk"]);
     }
 }

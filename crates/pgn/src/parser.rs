@@ -298,7 +298,7 @@ impl<'a, V: Visitor> Lexer<'a, V> {
                     }
                     true
                 }
-                Class::Word => self.word(),
+                Class::Word => self.words(),
                 Class::Digit => self.digits(),
                 Class::Dot => {
                     self.at += 1;

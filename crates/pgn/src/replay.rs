@@ -3,8 +3,10 @@
 use referee_chess::{CastlingMode, FenError, MoveError, Position, Tolerance, UnreadableMove};
 
 use crate::commands::take_commands;
-use crate::limits::{COMMENTS_LENGTH_MAX, FAULTS_MAX, NAGS_MAX, PLIES_MAX};
-use crate::text::quote;
+use crate::limits::{
+    COMMENTS_LENGTH_MAX, FAULTS_MAX, NAGS_MAX, PLIES_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX,
+};
+use crate::text::{escaped_end, quote};
 use crate::visitor::{Comment, Tag};
 use crate::{Fault, FaultKind, Game, Outcome, Place, Severity, Tags};
 
@@ -141,7 +143,17 @@ impl Replay {
             b"Result" => self.result_place = tag.place,
             _ => {}
         }
-        self.reading.game.tags.push(&tag.name(), &tag.value());
+        let (name, value) = (tag.name(), tag.value());
+        // What was Latin-1 is longer as UTF-8, and must be short enough to be read again.
+        if name.len() > TAG_NAME_LENGTH_MAX {
+            self.report(tag.place, FaultKind::TagNameTooLong);
+            return;
+        }
+        let end = escaped_end(&value, TAG_VALUE_LENGTH_MAX);
+        if end < value.len() {
+            self.report(tag.place, FaultKind::TagValueTooLong);
+        }
+        self.reading.game.tags.push(&name, &value[..end]);
     }
 
     pub(crate) fn begin_moves(&mut self) {

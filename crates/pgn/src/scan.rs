@@ -2,6 +2,7 @@
 
 /// The bytes that are compared in one step; the compiler makes vector instructions of it.
 const BLOCK: usize = 32;
+const STEP: usize = 8;
 
 /// What a line ends with.
 pub(crate) const LINE_ENDS: [u8; 2] = [b'\n', b'\r'];
@@ -24,6 +25,15 @@ pub(crate) fn find<const N: usize>(bytes: &[u8], sought: [u8; N]) -> Option<usiz
             break;
         }
         at += BLOCK;
+    }
+    for step in bytes[at..].chunks_exact(STEP) {
+        if step
+            .iter()
+            .fold(false, |found, &byte| found | is_sought(byte))
+        {
+            break;
+        }
+        at += STEP;
     }
     let rest = &bytes[at..];
     let index = rest.iter().position(|&byte| is_sought(byte))?;

@@ -45,6 +45,37 @@ pub(crate) fn unescape(raw: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
+/// Returns how much of a text has room in so many bytes once its quotes and backslashes have
+/// backslashes before them.
+pub(crate) fn escaped_end(text: &str, length_max: usize) -> usize {
+    // Nearly all texts are short enough even if all of them had to be escaped.
+    if 2 * text.len() <= length_max {
+        return text.len();
+    }
+    let mut length = 0;
+    for (index, c) in text.char_indices() {
+        length += c.len_utf8() + usize::from(matches!(c, '"' | '\\'));
+        if length > length_max {
+            return index;
+        }
+    }
+    text.len()
+}
+
+/// Returns the beginning of an escaped text, at most so long, without half a character or half an
+/// escape at its end.
+pub(crate) fn cut_escaped(raw: &[u8], length_max: usize) -> &[u8] {
+    if raw.len() <= length_max {
+        return raw;
+    }
+    let mut end = length_max;
+    while end > 0 && raw[end] & 0xc0 == 0x80 && length_max - end < 3 {
+        end -= 1;
+    }
+    let slashes = raw[..end].iter().rev().take_while(|&&byte| byte == b'\\');
+    &raw[..end - slashes.count() % 2]
+}
+
 /// Appends a text with every run of blanks and line ends as one blank, and none at its ends. A
 /// blank parts it from what is there.
 pub(crate) fn append_folded(text: &mut String, more: &str) {
@@ -133,6 +164,16 @@ mod tests {
         append_folded(&mut text, " ");
         append_folded(&mut text, "c");
         assert_eq!(text, "a b c");
+    }
+
+    #[test]
+    fn values_are_cut_between_characters_and_escapes() {
+        assert_eq!(cut_escaped("éé".as_bytes(), 3), "é".as_bytes());
+        assert_eq!(cut_escaped(b"ab\\\"c", 3), b"ab");
+        assert_eq!(cut_escaped(b"ab\\\\c", 4), b"ab\\\\");
+        assert_eq!(escaped_end("éé", 3), 2);
+        assert_eq!(escaped_end("a\"b", 3), 2);
+        assert_eq!(escaped_end("a\"b", 2), 1);
     }
 
     #[test]

@@ -16,16 +16,18 @@ use referee_store::{
     Answer, AnswerBody, Append, AppendError, Appended, Created, GameKey, GameRow, NewGame, Store,
     Write,
 };
-use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 use crate::actions::Submitted;
 use crate::afterthought::{self, Looks};
 use crate::clocks::{ToldTime, write_line};
+use crate::content::{hash_action, hash_creation};
 use crate::limits;
+use crate::pulse::Pulse;
 use crate::record::{damaged, read_effects, read_event, read_genesis};
 use crate::standing::write_standing;
 use crate::status::{ApiError, from_append, from_create};
+use crate::timekeeper::deadline_us;
 use crate::view;
 
 /// The platform of a service without tenants.
@@ -36,6 +38,7 @@ pub(crate) struct Desk {
     store: Arc<dyn Store>,
     cells: Mutex<LruCache<String, Arc<Cell>>>,
     looks: Looks,
+    pub(crate) pulse: Pulse,
 }
 
 /// What the referee found by itself, to be recorded.
@@ -49,9 +52,28 @@ pub(crate) struct Finding {
     pub(crate) intent: Intent,
 }
 
+impl Finding {
+    /// Returns the finding as the action of the referee that it is.
+    pub(crate) fn into_action(self) -> (v1::Action, Action) {
+        let message = v1::Action {
+            seat: v1::Seat::Referee.into(),
+            request_id: self.request_id,
+            kind: Some(v1::action::Kind::RefereeFinding(v1::RefereeFinding {
+                kind: Some(self.kind),
+            })),
+            ..v1::Action::default()
+        };
+        let action = Action {
+            seat: Seat::Referee,
+            intent: self.intent,
+        };
+        (message, action)
+    }
+}
+
 /// The place of one game in memory.
-struct Cell {
-    live: tokio::sync::Mutex<Option<Live>>,
+pub(crate) struct Cell {
+    pub(crate) live: tokio::sync::Mutex<Option<Live>>,
     /// The sequence of the last event that is known here; followers wait for it to change.
     sequence: watch::Sender<i64>,
 }
@@ -63,21 +85,36 @@ pub(crate) struct Live {
     pub(crate) game: Game,
     pub(crate) sequence: i64,
     pub(crate) update_time_us: i64,
+    /// How many spans of down time were known when the game was last asked for what it is owed.
+    pub(crate) down_spans_seen: u64,
+}
+
+/// What came of an action.
+pub(crate) enum Recorded {
+    /// It was judged, and the answer is on disk.
+    Done(v1::SubmitActionResponse),
+    /// Another writer was faster, so that it has to be judged anew.
+    Overtaken,
 }
 
 impl Live {
     fn read(row: &GameRow) -> Result<Live, ApiError> {
-        let (genesis, game) = read_genesis(&row.genesis)?;
-        let update_time_us = row.create_time_us;
+        Live::begin(&row.genesis, row.create_time_us)
+    }
+
+    /// Begins with the stored bytes of a genesis.
+    pub(crate) fn begin(genesis: &[u8], create_time_us: i64) -> Result<Live, ApiError> {
+        let (genesis, game) = read_genesis(genesis)?;
         Ok(Live {
             genesis: Arc::new(genesis),
             game,
             sequence: 0,
-            update_time_us,
+            update_time_us: create_time_us,
+            down_spans_seen: 0,
         })
     }
 
-    fn apply(&mut self, event: &v1::GameEvent) -> Result<(), ApiError> {
+    pub(crate) fn apply(&mut self, event: &v1::GameEvent) -> Result<(), ApiError> {
         if event.sequence != self.sequence + 1 {
             return Err(damaged("an event is missing"));
         }
@@ -143,17 +180,18 @@ pub(crate) fn resource_name(id: &str) -> String {
     format!("games/{id}")
 }
 
-fn key_of(id: &str) -> GameKey {
+pub(crate) fn key_of(id: &str) -> GameKey {
     GameKey::new(PLATFORM, id)
 }
 
 impl Desk {
-    pub(crate) fn new(store: Arc<dyn Store>, looks: Looks) -> Desk {
+    pub(crate) fn new(store: Arc<dyn Store>, looks: Looks, pulse: Pulse) -> Desk {
         let capacity = NonZeroUsize::new(limits::GAMES_CACHED_MAX).unwrap_or(NonZeroUsize::MIN);
         Desk {
             store,
             cells: Mutex::new(LruCache::new(capacity)),
             looks,
+            pulse,
         }
     }
 
@@ -170,7 +208,7 @@ impl Desk {
         id: String,
     ) -> Result<v1::Game, ApiError> {
         let name = resource_name(&id);
-        let create_time_us = view::now_us();
+        let create_time_us = self.now_us();
         let genesis = v1::Game {
             name: name.clone(),
             outcome: Some(view::outcome(
@@ -192,6 +230,7 @@ impl Desk {
             state: state(game, 0).into(),
             genesis: genesis.encode_to_vec(),
             create_time_us,
+            deadline_us: deadline_us(game),
         };
         let created = self.store.create(new).await;
         let row = created.map_err(|error| from_create(error, &name, &request.request_id))?;
@@ -204,8 +243,13 @@ impl Desk {
     /// Returns a game as it stands.
     pub(crate) async fn read(&self, id: &str) -> Result<Live, ApiError> {
         let cell = self.cell(id);
-        let mut live = cell.live.lock().await;
-        let live = self.up_to_date(&cell, &mut live, id).await?;
+        let mut slot = cell.live.lock().await;
+        self.up_to_date(&cell, &mut slot, id).await?;
+        if let Err(error) = self.settle_down_time(&cell, &mut slot, id).await {
+            // What is on record can be shown all the same.
+            tracing::warn!(game = id, ?error, "down time could not be recorded");
+        }
+        let live = self.up_to_date(&cell, &mut slot, id).await?;
         Ok(live.clone())
     }
 
@@ -239,8 +283,10 @@ impl Desk {
         let Submitted { action, told_time } = submitted;
         let content_hash = hash_action(&message);
         let cell = self.cell(id);
-        let mut slot = cell.live.lock().await;
         for _ in 0..limits::JUDGE_ATTEMPTS_MAX {
+            let mut slot = cell.live.lock().await;
+            self.up_to_date(&cell, &mut slot, id).await?;
+            self.settle_down_time(&cell, &mut slot, id).await?;
             let live = self.up_to_date(&cell, &mut slot, id).await?;
             if let Some(expected) = message.expected_sequence
                 && expected != live.sequence
@@ -254,65 +300,91 @@ impl Desk {
                 let told = self.answer(id, &message, content_hash).await?;
                 return told.ok_or_else(|| ApiError::field("action.platform_time.at", BACKWARDS));
             };
-            let judgment = judge(&live.game, &action, now).await?;
-            let has_effects = judgment.entry.is_some();
-            let (response, write) = lay_down(live, &message, judgment, arrival_us);
-            if !has_effects && action.seat == Seat::Referee {
-                // What the referee found changes nothing, and nobody waits for an answer.
-                return Ok(response);
+            if let Some(wait) = self.time_to_settle(&live.game, now) {
+                // A move that arrived before the flag fell may still be on its way to the record.
+                drop(slot);
+                tokio::time::sleep(wait).await;
+                continue;
             }
-            let append = Append {
-                key: key_of(id),
-                expected_sequence: live.sequence,
-                request_id: message.request_id.clone(),
-                content_hash,
-                write,
-            };
-            match self.store.append(append).await {
-                Ok(Appended::Repeated(answer)) => return read_answer(&answer),
-                Ok(Appended::Stored { .. }) => {
-                    if let Some(event) = &response.event {
-                        // A record that cannot be applied is read again by whoever comes next.
-                        let applied = live.apply(event);
-                        cell.sequence.send_replace(event.sequence);
-                        if let Err(error) = applied {
-                            *slot = None;
-                            return Err(error);
-                        }
-                        afterthought::leave(&self.looks, id, &live.game, event.r#move.is_some());
-                    }
-                    return Ok(response);
-                }
-                Err(AppendError::SequenceMismatch { .. }) => *slot = None,
-                Err(error) => {
-                    // Whether the write took effect is not known, so the copy is not trusted.
-                    *slot = None;
-                    let request = (message.request_id.as_str(), response.sequence);
-                    return Err(from_append(error, &resource_name(id), request));
-                }
+            let place = (&*cell, &mut *slot, id);
+            let times = (now, arrival_us);
+            match self.record(place, &message, &action, times).await? {
+                Recorded::Done(response) => return Ok(response),
+                Recorded::Overtaken => {}
             }
         }
         Err(ApiError::Overloaded)
     }
 
+    /// Judges an action on the copy of its game in memory, which must be there, and appends what
+    /// comes of it.
+    pub(crate) async fn record(
+        &self,
+        (cell, slot, id): (&Cell, &mut Option<Live>, &str),
+        message: &v1::Action,
+        action: &Action,
+        (now, event_time_us): (Time, i64),
+    ) -> Result<Recorded, ApiError> {
+        let Some(live) = slot else {
+            return Ok(Recorded::Overtaken);
+        };
+        let is_finding = action.seat == Seat::Referee;
+        let judgment = judge(&live.game, action, now).await?;
+        let has_effects = judgment.entry.is_some();
+        let (response, write) = lay_down(live, message, judgment, event_time_us);
+        if !has_effects && is_finding {
+            // What the referee found changes nothing, and nobody waits for an answer.
+            return Ok(Recorded::Done(response));
+        }
+        let append = Append {
+            key: key_of(id),
+            expected_sequence: live.sequence,
+            request_id: message.request_id.clone(),
+            content_hash: hash_action(message),
+            write,
+        };
+        match self.store.append(append).await {
+            Ok(Appended::Repeated(answer)) => {
+                if is_finding {
+                    // It was recorded by another copy of the game, so this one is out of date.
+                    *slot = None;
+                }
+                read_answer(&answer).map(Recorded::Done)
+            }
+            Ok(Appended::Stored { .. }) => {
+                if let Some(event) = &response.event {
+                    // A record that cannot be applied is read again by whoever comes next.
+                    let applied = live.apply(event);
+                    cell.sequence.send_replace(event.sequence);
+                    if let Err(error) = applied {
+                        *slot = None;
+                        return Err(error);
+                    }
+                    afterthought::leave(&self.looks, id, &live.game, event.r#move.is_some());
+                }
+                Ok(Recorded::Done(response))
+            }
+            Err(AppendError::SequenceMismatch { .. }) => {
+                *slot = None;
+                Ok(Recorded::Overtaken)
+            }
+            Err(error) => {
+                // Whether the write took effect is not known, so the copy is not trusted.
+                *slot = None;
+                let request = (message.request_id.as_str(), response.sequence);
+                Err(from_append(error, &resource_name(id), request))
+            }
+        }
+    }
+
     /// Records what the referee found by itself, where it changes something.
     pub(crate) async fn find(&self, id: &str, finding: Finding) -> Result<(), ApiError> {
-        let message = v1::Action {
-            seat: v1::Seat::Referee.into(),
-            request_id: finding.request_id,
-            kind: Some(v1::action::Kind::RefereeFinding(v1::RefereeFinding {
-                kind: Some(finding.kind),
-            })),
-            ..v1::Action::default()
-        };
+        let (message, action) = finding.into_action();
         let submitted = Submitted {
-            action: Action {
-                seat: Seat::Referee,
-                intent: finding.intent,
-            },
+            action,
             told_time: None,
         };
-        let answered = self.submit(id, message, submitted, view::now_us()).await;
+        let answered = self.submit(id, message, submitted, self.now_us()).await;
         answered.map(|_| ())
     }
 
@@ -347,7 +419,7 @@ impl Desk {
         }
     }
 
-    fn cell(&self, id: &str) -> Arc<Cell> {
+    pub(crate) fn cell(&self, id: &str) -> Arc<Cell> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
             let (sequence, _) = watch::channel(0);
@@ -360,7 +432,7 @@ impl Desk {
     }
 
     /// Reads the game into its cell where it is not there.
-    async fn up_to_date<'a>(
+    pub(crate) async fn up_to_date<'a>(
         &self,
         cell: &Cell,
         slot: &'a mut Option<Live>,
@@ -390,7 +462,7 @@ impl Desk {
 }
 
 /// Lays down a judgment as the answer and as what is to be stored.
-fn lay_down(
+pub(crate) fn lay_down(
     live: &Live,
     message: &v1::Action,
     judgment: Judgment,
@@ -453,6 +525,7 @@ fn lay_down(
         bytes: event.encode_to_vec(),
         state: state(&after, sequence).into(),
         update_time_us: time_us,
+        deadline_us: deadline_us(&after),
     };
     let response = v1::SubmitActionResponse {
         ruling: Some(ruling),
@@ -479,7 +552,11 @@ const BACKWARDS: &str = "must not be earlier than the action before; the standin
 
 /// Returns when an action happened on the time line of its game; `None` where the platform's time
 /// goes backwards.
-fn time_of(game: &Game, told: Option<ToldTime>, arrival_us: i64) -> Result<Option<Time>, ApiError> {
+pub(crate) fn time_of(
+    game: &Game,
+    told: Option<ToldTime>,
+    arrival_us: i64,
+) -> Result<Option<Time>, ApiError> {
     match (game.keeper(), told) {
         (Keeper::Referee, None) => {
             let ms = u64::try_from(arrival_us / 1_000).unwrap_or_default();
@@ -528,38 +605,4 @@ fn read_answer(answer: &Answer) -> Result<v1::SubmitActionResponse, ApiError> {
             })
         }
     }
-}
-
-/// The hash of what an action asks for: not of its id, and not of the state it was decided on.
-fn hash_action(message: &v1::Action) -> [u8; 32] {
-    let content = v1::Action {
-        request_id: String::new(),
-        expected_sequence: None,
-        ..message.clone()
-    };
-    Sha256::digest(content.encode_to_vec()).into()
-}
-
-/// The hash of what a creation asks for: output-only fields are ignored.
-fn hash_creation(request: &v1::CreateGameRequest) -> [u8; 32] {
-    let game = request.game.clone().unwrap_or_default();
-    let content = v1::CreateGameRequest {
-        game: Some(v1::Game {
-            white_player: game.white_player,
-            black_player: game.black_player,
-            rule_profile: game.rule_profile.map(|profile| v1::RuleProfile {
-                edition: String::new(),
-                parameters: None,
-                ..profile
-            }),
-            initial_position: game.initial_position,
-            labels: game.labels,
-            clock_settings: game.clock_settings,
-            setup: game.setup,
-            ..v1::Game::default()
-        }),
-        game_id: request.game_id.clone(),
-        request_id: String::new(),
-    };
-    Sha256::digest(content.encode_to_vec()).into()
 }

@@ -113,7 +113,7 @@ impl Follower {
                     }
                     return Ok(News::Heartbeat(v1::Heartbeat {
                         sequence: self.told,
-                        server_time: Some(view::timestamp(view::now_us())),
+                        server_time: Some(view::timestamp(self.desk.now_us())),
                     }));
                 }
             }

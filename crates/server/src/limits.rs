@@ -101,5 +101,35 @@ pub const MATE_QUESTIONS_MAX: usize = 64;
 /// The positions of games that wait to be looked at by the whole mate solver; a further one is
 /// looked at when its game ends, or not.
 pub const MATE_QUEUE_MAX: usize = 1_024;
+/// How often the process gives a sign of life.
+pub const PULSE_INTERVAL: Duration = Duration::from_secs(1);
+/// The longest time without a sign of life that a running process may leave: after a longer one
+/// the service counts as having been down, and clocks as having stood still.
+pub const PULSE_SILENCE_MAX: Duration = Duration::from_secs(5);
+/// How far behind the last sign of life the clock of the machine may be at the start, so that the
+/// service goes on from that: steps of a clock that is being set, not years.
+pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(3_600);
+/// How long after its deadline a flag is found to have fallen. Longer than a move that arrived in
+/// time may be on its way to its turn at the record; from then on the record itself keeps the
+/// order.
+pub const FLAG_SETTLING: Duration = Duration::from_secs(1);
+/// How often the service looks for flags that have fallen.
+pub const FLAG_INTERVAL: Duration = Duration::from_millis(100);
+/// The games that are looked at for fallen flags in one go.
+pub const FLAGS_PER_ROUND_MAX: usize = 256;
+/// The games of them that are worked on at once.
+pub const FLAGS_AT_ONCE_MAX: usize = 16;
+/// When a game whose flag could not be looked at is looked at again.
+pub const FLAG_RETRY: Duration = Duration::from_secs(60);
+/// The spans of down time that are read at once.
+pub const DOWN_SPANS_READ_MAX: usize = 256;
+/// The spans of down time that are recorded in one game at once.
+pub const DOWN_SPANS_SETTLED_MAX: usize = 1_024;
 /// How long a unary call may take on the server.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// The entries of a record that are read at once to be exported.
+pub const EXPORT_PAGE_ENTRIES: usize = 256;
+/// The longest text of a key that is not in PEM, in bytes: 64 hexadecimal digits.
+pub const KEY_TEXT_BYTES_MAX: usize = 64;
+/// The longest file with a key, in bytes.
+pub const KEY_FILE_BYTES_MAX: usize = 4_096;

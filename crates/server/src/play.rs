@@ -13,7 +13,6 @@ use crate::game_service::{check_after, read_name, submit};
 use crate::reject::translate;
 use crate::status::ApiError;
 use crate::stream::{Gone, Sender, stopped};
-use crate::view;
 
 /// What the first message of a stream asks for.
 pub(crate) struct Join {
@@ -97,7 +96,7 @@ pub(crate) async fn play(
             message = read_message(&mut actions), if speaks => match message {
                 Ok(None) => speaks = false,
                 Ok(Some(v1::play_game_request::Kind::Action(action))) => {
-                    let arrival_us = view::now_us();
+                    let arrival_us = desk.now_us();
                     let answer = answer(&desk, &id, seat, action, arrival_us).await;
                     if tell_answer(&mut follower, &sender, answer).await.is_err() {
                         return;

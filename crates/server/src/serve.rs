@@ -16,9 +16,13 @@ use tonic_health::ServingStatus;
 use crate::afterthought::look;
 use crate::desk::Desk;
 use crate::game_service::Games;
+use crate::keys::RecordKey;
 use crate::limits;
+use crate::pulse::{Pulse, beat};
 use crate::reject::RejectLayer;
 use crate::rules_service::Rules;
+use crate::status::ApiError;
+use crate::timekeeper::keep_time;
 
 /// How the services run.
 #[derive(Clone, Debug)]
@@ -26,12 +30,15 @@ pub struct ServeOptions {
     /// How long open calls and streams may go on after the signal to stop. Connections that are
     /// still open then are dropped, silent ones among them.
     pub drain_timeout: Duration,
+    /// What signs exported records; without it they are not signed.
+    pub record_key: Option<RecordKey>,
 }
 
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
         ServeOptions {
             drain_timeout: Duration::from_secs(10),
+            record_key: None,
         }
     }
 }
@@ -41,6 +48,8 @@ impl Default for ServeOptions {
 pub enum ServeError {
     /// The descriptors for reflection cannot be read: a build that is broken.
     Reflection(tonic_reflection::server::Error),
+    /// The sign of life could not be given.
+    Store(ApiError),
     /// The transport failed.
     Transport(tonic::transport::Error),
 }
@@ -49,6 +58,7 @@ impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reflection(_) => f.write_str("the descriptors for reflection cannot be read"),
+            Self::Store(error) => write!(f, "the store does not take the sign of life: {error:?}"),
             Self::Transport(_) => f.write_str("the listener failed"),
         }
     }
@@ -58,6 +68,7 @@ impl std::error::Error for ServeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Reflection(error) => Some(error),
+            Self::Store(_) => None,
             Self::Transport(error) => Some(error),
         }
     }
@@ -75,7 +86,8 @@ const HEALTH_NAMES: [&str; 4] = [
 /// Serves until `stop` is done, then drains.
 ///
 /// On the signal health turns to `NOT_SERVING`, streams end with `SHUTTING_DOWN`, open calls are
-/// answered, and after `drain_timeout` whatever is left is dropped. The store is not closed.
+/// answered, and after `drain_timeout` whatever is left is dropped. Clocks of games stand still from
+/// the signal on until the services run again. The store is not closed.
 ///
 /// # Errors
 ///
@@ -88,12 +100,17 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     set_health(&health, ServingStatus::Serving).await;
+    let drain_timeout = options.drain_timeout;
     let (stopping, is_stopping) = watch::channel(false);
     let (looks, queue) = mpsc::channel(limits::MATE_QUEUE_MAX);
-    let desk = Arc::new(Desk::new(store, looks));
+    let pulse = Pulse::begin(&*store).await.map_err(ServeError::Store)?;
+    let desk = Arc::new(Desk::new(store, looks, pulse));
+    let beating = tokio::spawn(beat(Arc::clone(&desk), is_stopping.clone()));
+    let keeping = tokio::spawn(keep_time(Arc::clone(&desk), is_stopping.clone()));
     let looking = look(Arc::clone(&desk), queue, is_stopping.clone());
     tokio::spawn(looking);
-    let games = Games::new(desk, is_stopping.clone());
+    let record_key = options.record_key.map(Arc::new);
+    let games = Games::new(desk, record_key, is_stopping.clone());
     let (v1, v1alpha) = (reflection(), reflection());
     let router = Server::builder()
         .timeout(limits::CALL_TIMEOUT)
@@ -124,10 +141,16 @@ pub async fn serve(
     }
     set_health(&health, ServingStatus::NotServing).await;
     stopping.send_replace(true);
-    match tokio::time::timeout(options.drain_timeout, serving).await {
+    let drained = async {
+        let ended = serving.await;
+        // What the service itself was writing is written, too.
+        let _ = tokio::join!(beating, keeping);
+        ended
+    };
+    match tokio::time::timeout(drain_timeout, drained).await {
         Ok(ended) => ended.map_err(ServeError::Transport),
         Err(_) => {
-            tracing::warn!("dropped the connections that were open at the drain deadline");
+            tracing::warn!("dropped what was open at the drain deadline");
             Ok(())
         }
     }

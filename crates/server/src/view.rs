@@ -1,7 +1,5 @@
 //! From the rules to the contract: positions, rulings, outcomes and evidence as messages.
 
-use std::time::SystemTime;
-
 use referee_api::v1;
 use referee_chess::{Bitboard, Color, Move, MoveError, MoveKind, Piece, Position, Square};
 use referee_laws::{
@@ -42,15 +40,6 @@ pub(crate) fn timestamp(time_us: i64) -> prost_types::Timestamp {
         seconds: time_us.div_euclid(1_000_000),
         nanos: time_us.rem_euclid(1_000_000) as i32 * 1_000,
     }
-}
-
-/// The clock of this machine in microseconds since 1970.
-pub(crate) fn now_us() -> i64 {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| {
-            i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-        })
 }
 
 /// A legal move of a position, in all its forms.
@@ -342,6 +331,7 @@ fn reason(reason: Reason) -> v1::ruling::Reason {
         Reason::ClaimNotAllowed => Name::ClaimNotAllowed,
         Reason::ClaimAfterTouch => Name::ClaimAfterTouch,
         Reason::ClaimCannotWithdraw => Name::ClaimCannotWithdraw,
+        Reason::UnknownClaim => Name::UnknownClaim,
         Reason::ScoreNotAllowed => Name::ScoreNotAllowed,
         Reason::Stands => Name::Stands,
         Reason::WrongSeat => Name::WrongSeat,

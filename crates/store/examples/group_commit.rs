@@ -100,6 +100,7 @@ async fn measure_store(path: &Path, writers: usize, time: Duration) -> Outcome<F
             state: 1,
             labels: Vec::new(),
             create_time_us: 0,
+            deadline_us: None,
         };
         store.create(game).await?;
     }
@@ -121,6 +122,7 @@ async fn measure_store(path: &Path, writers: usize, time: Duration) -> Outcome<F
                         bytes: vec![b'e'; EVENT_BYTES],
                         state: 1,
                         update_time_us: 0,
+                        deadline_us: None,
                     },
                 };
                 store.append(append).await?;

@@ -2,10 +2,10 @@
 
 use crate::error::{InvalidField, Problem};
 use crate::limits;
-use crate::record::{Append, GameKey, ListFilter, NewGame, Write};
+use crate::record::{Append, GameKey, ListFilter, NewGame, Postponement, Write};
 
 /// What a write costs in a queue beside its payload: rounded up from its fixed parts.
-const FIXED_BYTES: usize = 512;
+pub(crate) const FIXED_BYTES: usize = 512;
 
 /// Checks a game to create.
 pub(crate) fn new_game(game: &NewGame) -> Result<(), InvalidField> {
@@ -32,6 +32,11 @@ pub(crate) fn append(append: &Append) -> Result<(), InvalidField> {
         Write::Entry { bytes, .. } => at_most("entry", bytes.len(), limits::ENTRY_BYTES),
         Write::Refusal { answer } => at_most("refusal", answer.len(), limits::REFUSAL_BYTES),
     }
+}
+
+/// Checks a postponement.
+pub(crate) fn postponement(postponement: &Postponement) -> Result<(), InvalidField> {
+    key(&postponement.key)
 }
 
 /// Checks the filter of a list.

@@ -27,8 +27,9 @@ mod store;
 
 pub use error::{AppendError, CreateError, Fault, InvalidField, OpenError, Problem, ReadError};
 pub use record::{
-    Answer, AnswerBody, Append, Appended, Created, GameKey, GamePage, GameRow, ListCursor,
-    ListFilter, NewGame, StoredEntry, TailEntry, TailPage, Write,
+    Answer, AnswerBody, Append, Appended, Beat, Created, DownSpan, DueGame, GameKey, GamePage,
+    GameRow, ListCursor, ListFilter, NewGame, Postponement, StoredEntry, TailEntry, TailPage,
+    Write,
 };
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use store::{BoxFuture, Store};

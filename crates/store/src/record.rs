@@ -40,6 +40,9 @@ pub struct NewGame {
     pub labels: Vec<(String, String)>,
     /// The time of creation, in microseconds since 1970-01-01T00:00:00Z.
     pub create_time_us: i64,
+    /// When the game is due if nothing happens in it before, in microseconds since
+    /// 1970-01-01T00:00:00Z; see [`Store::due`](crate::Store::due).
+    pub deadline_us: Option<i64>,
 }
 
 /// The answer to a creation.
@@ -109,6 +112,9 @@ pub enum Write {
         state: i32,
         /// The time of the entry, in microseconds since 1970-01-01T00:00:00Z.
         update_time_us: i64,
+        /// When the game is due if nothing more happens in it, in microseconds since
+        /// 1970-01-01T00:00:00Z; see [`Store::due`](crate::Store::due).
+        deadline_us: Option<i64>,
     },
     /// A refusal: its answer is kept for repetitions; the game and its sequence stay as they are.
     Refusal {
@@ -215,4 +221,43 @@ pub struct GamePage {
     pub games: Vec<GameRow>,
     /// Where the next page goes on; none at the end.
     pub next: Option<ListCursor>,
+}
+
+/// A game that may be due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueGame {
+    /// The name of the game.
+    pub key: GameKey,
+    /// A time at or before the deadline that the game has, in microseconds since
+    /// 1970-01-01T00:00:00Z.
+    pub due_us: i64,
+}
+
+/// The deadline of a game that [`Store::due`](crate::Store::due) named before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Postponement {
+    /// The name of the game.
+    pub key: GameKey,
+    /// The sequence of the last entry when the deadline was found.
+    pub expected_sequence: i64,
+    /// The deadline, in microseconds since 1970-01-01T00:00:00Z; none where the game has none.
+    pub deadline_us: Option<i64>,
+}
+
+/// A sign of life of the processes that serve the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    /// When it was given, in microseconds since 1970-01-01T00:00:00Z.
+    pub at_us: i64,
+    /// How much later than the one before it may be, in microseconds, and still follow it.
+    pub silence_max_us: i64,
+}
+
+/// A span of time without a sign of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DownSpan {
+    /// The last sign of life before it, in microseconds since 1970-01-01T00:00:00Z.
+    pub from_us: i64,
+    /// The first one after it, in microseconds since 1970-01-01T00:00:00Z.
+    pub to_us: i64,
 }

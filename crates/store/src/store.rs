@@ -6,8 +6,8 @@ use tokio::sync::watch;
 
 use crate::error::{AppendError, CreateError, Fault, ReadError};
 use crate::record::{
-    Answer, Append, Appended, Created, GameKey, GamePage, GameRow, ListCursor, ListFilter, NewGame,
-    StoredEntry, TailPage,
+    Answer, Append, Appended, Beat, Created, DownSpan, DueGame, GameKey, GamePage, GameRow,
+    ListCursor, ListFilter, NewGame, Postponement, StoredEntry, TailPage,
 };
 
 /// A boxed future, so that `dyn Store` is possible.
@@ -110,6 +110,58 @@ pub trait Store: Send + Sync + 'static {
         after_position: i64,
         limit: usize,
     ) -> BoxFuture<'a, Result<TailPage, ReadError>>;
+
+    /// The games of all platforms that may be due by `until_us`, in microseconds since 1970,
+    /// those that are longest due first. At most `limit` games, at most
+    /// [`PAGE_ROWS`](crate::limits::PAGE_ROWS).
+    ///
+    /// A deadline is given with each entry ([`Write::Entry`](crate::Write::Entry)) and with the
+    /// creation. No game is named later than at its deadline. A game whose entries have moved the
+    /// deadline to later is named at the earlier one, so that a move need not be dearer for it:
+    /// look at the game, and [`postpone`](Self::postpone) it.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] when the store cannot read.
+    fn due(&self, until_us: i64, limit: usize) -> BoxFuture<'_, Result<Vec<DueGame>, ReadError>>;
+
+    /// Sets the deadline of a game as it was found, so that [`due`](Self::due) names it no more
+    /// until then. The record of the game stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`AppendError::NotFound`] where there is no such game;
+    /// [`AppendError::SequenceMismatch`] where the game is not at the expected sequence: then its
+    /// deadline may be another.
+    fn postpone(&self, postponement: Postponement) -> BoxFuture<'_, Result<(), AppendError>>;
+
+    /// Keeps a sign of life, and returns the span without one before it, where that is longer than
+    /// the beat allows. The span is kept with it. Before the first sign of life there is no span,
+    /// and one that is not later than the last changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] when the store cannot write.
+    fn beat(&self, beat: Beat) -> BoxFuture<'_, Result<Option<DownSpan>, Fault>>;
+
+    /// The last sign of life, in microseconds since 1970-01-01T00:00:00Z; none before the first.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] when the store cannot read.
+    fn heartbeat(&self) -> BoxFuture<'_, Result<Option<i64>, ReadError>>;
+
+    /// The spans without a sign of life that ended after `after_us`, in microseconds since 1970,
+    /// oldest first. At most `limit`, at most [`PAGE_ROWS`](crate::limits::PAGE_ROWS).
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] when the store cannot read.
+    fn down_spans(
+        &self,
+        after_us: i64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<DownSpan>, ReadError>>;
 
     /// The position of the newest entry that this process knows of, over all platforms, and a
     /// way to wait for the next: the signal to read [`tail`](Self::tail) or

@@ -74,6 +74,7 @@ async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
         state: 0,
         labels: vec![("game".into(), game.to_string())],
         create_time_us: game as i64,
+        deadline_us: None,
     };
     let created = store.create(new).await.expect("the store writes");
     if let Created::New(_) = created {
@@ -87,14 +88,13 @@ async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
                 answer: request_id.clone().into_bytes(),
             }
         } else {
-            let bytes = request_id
-                .clone()
-                .into_bytes()
-                .repeat(1 + (count as usize * 31) % 60);
+            let text = format!("{request_id};").repeat(1 + (count as usize * 31) % 60);
+            let bytes = text.into_bytes();
             Write::Entry {
                 bytes,
                 state: (count % 5) as i32,
                 update_time_us: count as i64,
+                deadline_us: deadline_of(count),
             }
         };
         let refusal = matches!(write, Write::Refusal { .. });
@@ -126,6 +126,11 @@ async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
             }
         }
     }
+}
+
+/// The deadline that the entry of this number leaves its game with: none for each third.
+fn deadline_of(count: u64) -> Option<i64> {
+    (!count.is_multiple_of(3)).then_some(1_000 - (count as i64 * 37) % 500)
 }
 
 /// Prints one line past every buffer of ours; with the newline it is complete.
@@ -248,6 +253,7 @@ fn note(acknowledged: &mut BTreeMap<usize, Acknowledged>, lines: &[String]) {
 /// Everything that was acknowledged is there; every record is whole.
 async fn check(path: &Path, acknowledged: &BTreeMap<usize, Acknowledged>) {
     let store = SqliteStore::open_with(path, OPTIONS).expect("the lock of a dead process is free");
+    let due = store.due(i64::MAX, 100).await.expect("the store reads");
     for (number, game) in acknowledged {
         let key = GameKey::new("p", format!("g{number}"));
         let row = store.game(&key).await.expect("the store reads");
@@ -263,6 +269,18 @@ async fn check(path: &Path, acknowledged: &BTreeMap<usize, Acknowledged>) {
         }
         let head = chain::verify(&key, &row.genesis, &entries).expect("the record is whole");
         assert_eq!((entries.len() as i64, head), (row.sequence, row.chain_head));
+        // The deadline was written with the last entry, or both are not there.
+        let deadline = entries.last().and_then(|last| {
+            let text = String::from_utf8_lossy(&last.bytes);
+            let count = text.split(';').next()?.rsplit(' ').next()?.parse();
+            deadline_of(count.expect("a request id ends with its count"))
+        });
+        let named = due.iter().find(|named| named.key == key);
+        match (named, deadline) {
+            (None, None) => {}
+            (Some(named), Some(deadline)) if named.due_us <= deadline => {}
+            other => panic!("game {number} is due at {other:?}"),
+        }
         for (sequence, request_id, link) in &game.entries {
             let entry = usize::try_from(sequence - 1)
                 .ok()

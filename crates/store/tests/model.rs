@@ -6,8 +6,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use referee_store::{
-    Answer, AnswerBody, Append, AppendError, Appended, BoxFuture, CreateError, Created, GameKey,
-    GameRow, ListFilter, NewGame, SqliteOptions, SqliteStore, Store, Write, chain,
+    Answer, AnswerBody, Append, AppendError, Appended, Beat, BoxFuture, CreateError, Created,
+    DownSpan, DueGame, GameKey, GameRow, ListFilter, NewGame, Postponement, SqliteOptions,
+    SqliteStore, Store, Write, chain,
 };
 use suite::at_once;
 
@@ -52,7 +53,15 @@ enum Question {
         ahead: i64,
         refusal: bool,
         state: i32,
+        deadline: Option<i64>,
     },
+    /// Expects the sequence before the batch plus `ahead`.
+    Postpone {
+        game: Game,
+        ahead: i64,
+        deadline: Option<i64>,
+    },
+    Beat(Beat),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -82,17 +91,35 @@ fn question() -> impl Strategy<Value = Question> {
             time,
         },
     );
-    let append = (game(), 0..40_u8, 0..8_u8, -1..5_i64, any::<bool>(), 0..3).prop_map(
-        |(game, request, content, ahead, refusal, state)| Question::Append {
+    let deadline = || proptest::option::weighted(0.8, 0..20_i64);
+    let append = (
+        (game(), 0..40_u8, 0..8_u8, -1..5_i64),
+        (any::<bool>(), 0..3, deadline()),
+    );
+    let append = append.prop_map(
+        |((game, request, content, ahead), (refusal, state, deadline))| Question::Append {
             game,
             request,
             content: content / 7,
             ahead,
             refusal,
             state,
+            deadline,
         },
     );
-    prop_oneof![1 => create, 6 => append]
+    let postpone =
+        (game(), -1..3_i64, deadline()).prop_map(|(game, ahead, deadline)| Question::Postpone {
+            game,
+            ahead,
+            deadline,
+        });
+    let beat = (0..60_i64, 0..10_i64).prop_map(|(at_us, silence_max_us)| {
+        Question::Beat(Beat {
+            at_us,
+            silence_max_us,
+        })
+    });
+    prop_oneof![2 => create, 12 => append, 2 => postpone, 1 => beat]
 }
 
 fn history() -> impl Strategy<Value = Vec<Step>> {
@@ -112,6 +139,8 @@ struct Model {
     creations: BTreeMap<(String, String), ([u8; 32], GameKey)>,
     /// Game and bytes of each entry, in the order of commits.
     log: Vec<(GameKey, Vec<u8>)>,
+    heartbeat: Option<i64>,
+    down_spans: Vec<DownSpan>,
 }
 
 struct ModelGame {
@@ -119,6 +148,7 @@ struct ModelGame {
     /// In the order of creation.
     number: usize,
     answers: BTreeMap<String, Answer>,
+    deadline: Option<i64>,
 }
 
 /// An answer without the position, which a model does not know.
@@ -128,6 +158,8 @@ enum Told {
     Stored { sequence: i64, chain: [u8; 32] },
     Repeated(Answer),
     Refused(AppendError),
+    Postponed(Result<(), AppendError>),
+    Beaten(Option<DownSpan>),
 }
 
 impl Model {
@@ -157,6 +189,7 @@ impl Model {
             row: row.clone(),
             number,
             answers: BTreeMap::new(),
+            deadline: new.deadline_us,
         };
         self.games.insert(new.key.clone(), game);
         self.creations.insert(request, (new.content_hash, new.key));
@@ -185,7 +218,9 @@ impl Model {
                 bytes,
                 state,
                 update_time_us,
+                deadline_us,
             } => {
+                game.deadline = deadline_us;
                 row.sequence += 1;
                 row.state = state;
                 row.update_time_us = update_time_us;
@@ -206,6 +241,29 @@ impl Model {
         };
         game.answers.insert(append.request_id, answer);
         Ok(stored)
+    }
+
+    fn postpone(&mut self, postponement: Postponement) -> Result<(), AppendError> {
+        let game = self.games.get_mut(&postponement.key);
+        let game = game.ok_or(AppendError::NotFound)?;
+        if game.row.sequence != postponement.expected_sequence {
+            let actual = game.row.sequence;
+            return Err(AppendError::SequenceMismatch { actual });
+        }
+        game.deadline = postponement.deadline_us;
+        Ok(())
+    }
+
+    fn beat(&mut self, beat: Beat) -> Option<DownSpan> {
+        let (to_us, last) = (beat.at_us, self.heartbeat);
+        if last.is_some_and(|last| last >= to_us) {
+            return None;
+        }
+        self.heartbeat = Some(to_us);
+        let from_us = last.filter(|last| to_us - last > beat.silence_max_us)?;
+        let span = DownSpan { from_us, to_us };
+        self.down_spans.push(span);
+        Some(span)
     }
 
     /// The names of the games that pass, newest first.
@@ -253,6 +311,7 @@ fn new_game(game: Game, request: u8, content: u8, label: u8, time: i64) -> NewGa
             ("one".into(), "1".into()),
         ],
         create_time_us: time,
+        deadline_us: (time > 0).then_some(10 * time),
     }
 }
 
@@ -284,6 +343,7 @@ async fn run_batch(store: &SqliteStore, model: &mut Model, questions: &[Question
                 ahead,
                 refusal,
                 state,
+                deadline,
             } => {
                 // Unique bytes, so that a wrong answer cannot look like the right one.
                 let bytes = format!("{step} {index}").into_bytes();
@@ -299,6 +359,7 @@ async fn run_batch(store: &SqliteStore, model: &mut Model, questions: &[Question
                             bytes,
                             state,
                             update_time_us: step as i64,
+                            deadline_us: deadline,
                         }
                     },
                 };
@@ -311,6 +372,27 @@ async fn run_batch(store: &SqliteStore, model: &mut Model, questions: &[Question
                         Ok(Appended::Repeated(answer)) => Told::Repeated(answer),
                         Err(error) => Told::Refused(error),
                     }
+                }));
+            }
+            Question::Postpone {
+                game,
+                ahead,
+                deadline,
+            } => {
+                let postponement = Postponement {
+                    expected_sequence: before.get(&game.key()).unwrap_or(&0) + ahead,
+                    key: game.key(),
+                    deadline_us: deadline,
+                };
+                expected.push(Told::Postponed(model.postpone(postponement.clone())));
+                told.push(Box::pin(async {
+                    Told::Postponed(store.postpone(postponement).await)
+                }));
+            }
+            Question::Beat(beat) => {
+                expected.push(Told::Beaten(model.beat(beat)));
+                told.push(Box::pin(async move {
+                    Told::Beaten(store.beat(beat).await.expect("the store writes"))
                 }));
             }
         }
@@ -368,6 +450,38 @@ async fn compare(store: &SqliteStore, model: &Model) {
         let expected = model.log.iter().filter(|(key, _)| key.platform == platform);
         assert_eq!(log, expected.cloned().collect::<Vec<_>>());
         compare_lists(store, model, platform).await;
+    }
+}
+
+/// No game is named later than at its deadline, and none that has no deadline.
+async fn compare_times(store: &SqliteStore, model: &Model) {
+    for until in [-1, 0, 5, 12, 40] {
+        let due = store.due(until, 100).await.expect("the store reads");
+        assert!(due.is_sorted_by_key(|game| game.due_us), "{due:?}");
+        let named: BTreeMap<&GameKey, i64> =
+            due.iter().map(|game| (&game.key, game.due_us)).collect();
+        assert_eq!(named.len(), due.len(), "{due:?}");
+        for (key, game) in &model.games {
+            match (named.get(key), game.deadline) {
+                (Some(&due), deadline) => {
+                    assert!(
+                        due <= until && deadline.is_some_and(|it| due <= it),
+                        "{key:?}"
+                    );
+                }
+                (None, deadline) => assert!(deadline.is_none_or(|it| it > until), "{key:?}"),
+            }
+        }
+        let first: Vec<DueGame> = due.iter().take(1).cloned().collect();
+        assert_eq!(store.due(until, 1).await, Ok(first));
+    }
+    assert_eq!(store.heartbeat().await, Ok(model.heartbeat));
+    for after in [-1, 0, 10, 30] {
+        let spans = model.down_spans.iter().filter(|span| span.to_us > after);
+        let spans: Vec<DownSpan> = spans.copied().collect();
+        assert_eq!(store.down_spans(after, 100).await, Ok(spans.clone()));
+        let first = spans[..spans.len().min(1)].to_vec();
+        assert_eq!(store.down_spans(after, 1).await, Ok(first));
     }
 }
 
@@ -429,6 +543,7 @@ async fn run(history: &[Step]) {
             }
         }
         compare(&store, &model).await;
+        compare_times(&store, &model).await;
     }
 }
 

@@ -240,7 +240,7 @@ async fn foreign_and_newer_files_are_left_alone() {
             error,
             OpenError::NewerSchema {
                 found: 99,
-                known: 1,
+                known: 2,
                 ..
             }
         ),

@@ -4,7 +4,7 @@ use referee_chess::{MoveError, Position, San, UnreadableMove};
 
 use super::{Lexer, Mode, Section};
 use crate::limits::{TOKEN_LENGTH_MAX, VARIATION_DEPTH_MAX};
-use crate::scan::{is_word, word_length};
+use crate::scan::{CLASS, Class, is_word, word_length};
 use crate::text::{quote, to_ascii};
 use crate::{FaultKind, Outcome, Place, Visitor};
 
@@ -14,9 +14,27 @@ const NO_BREAK_SPACE: &[u8] = "\u{a0}".as_bytes();
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl<'a, V: Visitor> Lexer<'a, V> {
-    /// Reads a word that begins with a letter or a sign.
+    /// Reads words that begin with a letter or a sign, as long as only blanks part them: most
+    /// often two moves.
     #[inline]
-    pub(super) fn word(&mut self) -> bool {
+    pub(super) fn words(&mut self) -> bool {
+        loop {
+            if !self.word() {
+                return false;
+            }
+            while self.data.get(self.at) == Some(&b' ') {
+                self.at += 1;
+            }
+            let next = self.data.get(self.at);
+            let is_word = next.is_some_and(|&byte| CLASS[usize::from(byte)] == Class::Word);
+            if !is_word || self.state.mode != Mode::Text {
+                return true;
+            }
+        }
+    }
+
+    #[inline]
+    fn word(&mut self) -> bool {
         let rest = &self.data[self.at..];
         let mut length = 0;
         let mut all = 0;
@@ -42,10 +60,24 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         let place = self.place(self.at);
         self.at += length;
         let word = &rest[..length];
-        if !self.sign(word, place) {
+        if self.is_usual_move(word) {
+            self.state.token_line = self.state.line;
+            self.state.plies += 1;
+            self.visitor.move_text(word, place);
+        } else if !self.sign(word, place) {
             self.move_word(word, place);
         }
         true
+    }
+
+    /// Whether a word is told as a move without a further look: nearly all are.
+    #[inline]
+    fn is_usual_move(&self, word: &[u8]) -> bool {
+        let state = &self.state;
+        let is_main_line = state.section == Section::Moves && state.depth == 0;
+        let may_be_sign =
+            matches!(word, [_] | [b'e' | b'i', ..] | [_, b'A'..=b'Z' | b'+'..=b'/', ..]);
+        is_main_line && word.len() <= 5 && !may_be_sign
     }
 
     /// A word whose end is not among the bytes at hand, or that is too long.
@@ -157,6 +189,9 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         self.enter_moves(place);
         self.visitor.move_number(number);
         self.state.token_line = self.state.line;
+        while self.data.get(self.at) == Some(&b' ') {
+            self.at += 1;
+        }
         true
     }
 

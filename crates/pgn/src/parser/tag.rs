@@ -6,7 +6,7 @@ use crate::limits::{
 };
 use crate::scan::{LINE_ENDS, find, name_length};
 use crate::tags::ROSTER;
-use crate::text::quote;
+use crate::text::{cut_escaped, quote};
 use crate::visitor::Tag;
 use crate::{FaultKind, Place, Visitor};
 
@@ -157,7 +157,7 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         if name == b"Result" {
             self.state.both_lose = value == b"0-0";
         }
-        let raw_value = &value[..value.len().min(TAG_VALUE_LENGTH_MAX)];
+        let raw_value = cut_escaped(value, TAG_VALUE_LENGTH_MAX);
         self.visitor.tag(Tag {
             name,
             raw_value,

@@ -3,7 +3,7 @@
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::error::{AppendError, CreateError, Fault};
-use crate::record::{Append, Appended, Created, NewGame};
+use crate::record::{Append, Appended, Beat, Created, DownSpan, NewGame, Postponement};
 
 /// What callers send to the writer.
 pub(super) enum Command {
@@ -17,6 +17,8 @@ pub(super) enum Command {
 pub(super) enum Job {
     Create(Pending<NewGame, Created, CreateError>),
     Append(Pending<Append, Appended, AppendError>),
+    Postpone(Pending<Postponement, (), AppendError>),
+    Beat(Pending<Beat, Option<DownSpan>, Fault>),
 }
 
 /// A question that waits for its answer.
@@ -35,6 +37,8 @@ impl Job {
         match self {
             Self::Create(pending) => pending.permit.num_permits(),
             Self::Append(pending) => pending.permit.num_permits(),
+            Self::Postpone(pending) => pending.permit.num_permits(),
+            Self::Beat(pending) => pending.permit.num_permits(),
         }
     }
 
@@ -43,6 +47,8 @@ impl Job {
         match self {
             Self::Create(pending) => pending.fail(reason),
             Self::Append(pending) => pending.fail(reason),
+            Self::Postpone(pending) => pending.fail(reason),
+            Self::Beat(pending) => pending.fail(reason),
         }
     }
 
@@ -51,6 +57,8 @@ impl Job {
         match self {
             Self::Create(pending) => pending.reply(),
             Self::Append(pending) => pending.reply(),
+            Self::Postpone(pending) => pending.reply(),
+            Self::Beat(pending) => pending.reply(),
         }
     }
 }

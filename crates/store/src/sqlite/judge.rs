@@ -14,12 +14,14 @@ use crate::record::{Answer, Append, Appended, Created, GameKey, GameRow, NewGame
 
 /// What the writer knows of a game without reading.
 pub(super) struct Head {
-    game_id: i64,
+    pub(super) game_id: i64,
     platform_id: i64,
     state: i32,
-    sequence: i64,
+    pub(super) sequence: i64,
     chain: [u8; 32],
     refusals: i64,
+    /// When the game is next looked at: no later than its deadline.
+    pub(super) due_us: Option<i64>,
 }
 
 impl Writer {
@@ -60,14 +62,16 @@ impl Writer {
         }
         let chain = chain::genesis(&game.key, &game.genesis);
         let game_id = self.insert_game(platform_id, game, &chain)?;
-        let head = Head {
+        let mut head = Head {
             game_id,
             platform_id,
             state: game.state,
             sequence: 0,
             chain,
             refusals: 0,
+            due_us: None,
         };
+        self.keep_deadline(&mut head, game.deadline_us)?;
         self.remember(game.key.clone(), head);
         Ok(Ok(Created::New(GameRow {
             key: game.key.clone(),
@@ -126,20 +130,19 @@ impl Writer {
         &mut self,
         append: &Append,
     ) -> rusqlite::Result<Result<Appended, AppendError>> {
-        // Out of the map while it changes: what fails halfway must not stay.
-        let head = match self.heads.remove(&append.key) {
-            Some(head) => head,
-            None => match self.load_head(&append.key)? {
-                Some(head) => head,
-                None => return Ok(Err(AppendError::NotFound)),
-            },
+        let Some(head) = self.take_head(&append.key)? else {
+            return Ok(Err(AppendError::NotFound));
         };
         let (head, result) = match &append.write {
             Write::Entry {
                 bytes,
                 state,
                 update_time_us,
-            } => self.append_entry(head, append, bytes, *state, *update_time_us)?,
+                deadline_us,
+            } => {
+                let times = (*update_time_us, *deadline_us);
+                self.append_entry(head, append, bytes, *state, times)?
+            }
             Write::Refusal { answer } => self.append_refusal(head, append, answer)?,
         };
         self.remember(append.key.clone(), head);
@@ -152,7 +155,7 @@ impl Writer {
         append: &Append,
         bytes: &[u8],
         state: i32,
-        update_time_us: i64,
+        (update_time_us, deadline_us): (i64, Option<i64>),
     ) -> rusqlite::Result<(Head, Result<Appended, AppendError>)> {
         let request = RequestId::new(&append.request_id);
         if let Some(answer) = self.known_answer(&head, request)? {
@@ -200,6 +203,7 @@ impl Writer {
                 .prepare_cached("UPDATE games SET state = ?2 WHERE game_id = ?1")?
                 .execute(params![head.game_id, state])?;
         }
+        self.keep_deadline(&mut head, deadline_us)?;
         head.state = state;
         head.sequence = sequence;
         head.chain = chain;
@@ -273,12 +277,20 @@ impl Writer {
         query::refusal_answer(&self.connection, head.game_id, request.text)
     }
 
+    /// Takes the head of a game out of memory while it changes: what fails halfway must not stay.
+    pub(super) fn take_head(&mut self, key: &GameKey) -> rusqlite::Result<Option<Head>> {
+        match self.heads.remove(key) {
+            Some(head) => Ok(Some(head)),
+            None => self.load_head(key),
+        }
+    }
+
     fn load_head(&self, key: &GameKey) -> rusqlite::Result<Option<Head>> {
         let head = self
             .connection
             .prepare_cached(
-                "SELECT game_id, platform_id, state, chain FROM games \
-                 JOIN platforms USING (platform_id) \
+                "SELECT game_id, platform_id, state, chain, due_us FROM games \
+                 JOIN platforms USING (platform_id) LEFT JOIN deadlines USING (game_id) \
                  WHERE platforms.name = ?1 AND games.name = ?2",
             )?
             .query_row([&key.platform, &key.game], |row| {
@@ -289,6 +301,7 @@ impl Writer {
                     sequence: 0,
                     chain: row.get(3)?,
                     refusals: 0,
+                    due_us: row.get(4)?,
                 })
             })
             .optional()?;
@@ -306,7 +319,7 @@ impl Writer {
         Ok(Some(head))
     }
 
-    fn remember(&mut self, key: GameKey, head: Head) {
+    pub(super) fn remember(&mut self, key: GameKey, head: Head) {
         if self.heads.len() >= self.options.cached_heads {
             // Rare and cheap to make good: three look-ups for each game that is still played.
             self.heads.clear();

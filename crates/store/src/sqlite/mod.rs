@@ -1,6 +1,8 @@
 //! The embedded engine: one SQLite file, one writer thread, a few readers.
 
 mod connection;
+mod deadlines;
+mod heartbeat;
 mod index;
 mod job;
 mod judge;
@@ -23,8 +25,8 @@ use crate::check;
 use crate::error::{AppendError, CreateError, Fault, OpenError, ReadError};
 use crate::limits;
 use crate::record::{
-    Answer, Append, Appended, Created, GameKey, GamePage, GameRow, ListCursor, ListFilter, NewGame,
-    StoredEntry, TailPage,
+    Answer, Append, Appended, Beat, Created, DownSpan, DueGame, GameKey, GamePage, GameRow,
+    ListCursor, ListFilter, NewGame, Postponement, StoredEntry, TailPage,
 };
 use crate::store::{BoxFuture, Store};
 
@@ -99,6 +101,7 @@ impl SqliteStore {
     ///         state: 1,
     ///         labels: vec![("round".into(), "3".into())],
     ///         create_time_us: 1_700_000_000_000_000,
+    ///         deadline_us: None,
     ///     })
     ///     .await?;
     /// store
@@ -111,6 +114,7 @@ impl SqliteStore {
     ///             bytes: b"e2e4".to_vec(),
     ///             state: 1,
     ///             update_time_us: 1_700_000_001_000_000,
+    ///             deadline_us: None,
     ///         },
     ///     })
     ///     .await?;
@@ -280,6 +284,45 @@ impl Store for SqliteStore {
                 })
                 .await
         })
+    }
+
+    fn due(&self, until_us: i64, limit: usize) -> BoxFuture<'_, Result<Vec<DueGame>, ReadError>> {
+        let limit = page_rows(limit);
+        Box::pin(
+            self.readers
+                .read(move |snapshot| deadlines::due(snapshot.connection, until_us, limit)),
+        )
+    }
+
+    fn postpone(&self, postponement: Postponement) -> BoxFuture<'_, Result<(), AppendError>> {
+        Box::pin(async move {
+            check::postponement(&postponement)?;
+            self.write(postponement, check::FIXED_BYTES, Job::Postpone)
+                .await
+        })
+    }
+
+    fn beat(&self, beat: Beat) -> BoxFuture<'_, Result<Option<DownSpan>, Fault>> {
+        Box::pin(self.write(beat, check::FIXED_BYTES, Job::Beat))
+    }
+
+    fn heartbeat(&self) -> BoxFuture<'_, Result<Option<i64>, ReadError>> {
+        Box::pin(
+            self.readers
+                .read(|snapshot| heartbeat::heartbeat(snapshot.connection)),
+        )
+    }
+
+    fn down_spans(
+        &self,
+        after_us: i64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<DownSpan>, ReadError>> {
+        let limit = page_rows(limit);
+        Box::pin(
+            self.readers
+                .read(move |snapshot| heartbeat::down_spans(snapshot.connection, after_us, limit)),
+        )
     }
 
     fn position(&self) -> watch::Receiver<i64> {

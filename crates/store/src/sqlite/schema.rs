@@ -7,7 +7,7 @@ const APPLICATION_ID: i64 = 0x7265_6672;
 
 /// The migrations, oldest first. The schema version of a file is the number of migrations that
 /// it went through. A migration that was released is never edited; a change is a new one.
-const MIGRATIONS: &[&str] = &[GAMES_AND_ENTRIES];
+const MIGRATIONS: &[&str] = &[GAMES_AND_ENTRIES, DEADLINES_AND_HEARTBEAT];
 
 /// Version 1: games and their entries.
 ///
@@ -89,6 +89,29 @@ CREATE TABLE refusals (
     answer BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX refusals_by_request ON refusals (game_id, request_id);
+";
+
+/// Version 2: when games are due, and the signs of life of the processes.
+///
+/// A deadline is no column of its game, so that the small rows of many games share a page. It is
+/// only ever written when it comes earlier than the one before; see deadlines.rs. Of the games
+/// that were there before, nobody knows, so that each is looked at once.
+const DEADLINES_AND_HEARTBEAT: &str = "
+CREATE TABLE deadlines (
+    game_id INTEGER PRIMARY KEY REFERENCES games,
+    due_us INTEGER NOT NULL
+) STRICT;
+INSERT INTO deadlines SELECT game_id, 0 FROM games;
+CREATE INDEX deadlines_by_time ON deadlines (due_us);
+
+CREATE TABLE heartbeat (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    at_us INTEGER NOT NULL
+) STRICT;
+CREATE TABLE down_spans (
+    to_us INTEGER PRIMARY KEY,
+    from_us INTEGER NOT NULL
+) STRICT;
 ";
 
 /// Why a file could not be brought to the current schema.
@@ -193,6 +216,28 @@ mod tests {
             )
             .expect("the file is readable");
         assert_eq!(tables, 0);
+    }
+
+    #[test]
+    fn every_game_of_version_1_is_looked_at_once() {
+        let mut connection = memory();
+        migrate_through(&mut connection, &MIGRATIONS[..1]).expect("a new file takes version 1");
+        connection
+            .execute_batch(
+                "INSERT INTO platforms VALUES (1, 'p');
+                 INSERT INTO games VALUES (3, 1, 'g', 'r', x'00', 1, 5, x'00');
+                 INSERT INTO games VALUES (9, 1, 'h', 's', x'00', 1, 5, x'00');",
+            )
+            .expect("version 1 takes games");
+        migrate(&mut connection).expect("version 1 takes version 2");
+        let mut due = connection
+            .prepare("SELECT game_id, due_us FROM deadlines ORDER BY game_id")
+            .expect("version 2 has deadlines");
+        let due: Vec<(i64, i64)> = due
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .and_then(Iterator::collect)
+            .expect("the rows can be read");
+        assert_eq!(due, [(3, 0), (9, 0)]);
     }
 
     #[test]

@@ -200,6 +200,8 @@ impl Writer {
         match job {
             Job::Create(pending) => pending.answer = Some(self.create(&pending.question)?),
             Job::Append(pending) => pending.answer = Some(self.append(&pending.question)?),
+            Job::Postpone(pending) => pending.answer = Some(self.postpone(&pending.question)?),
+            Job::Beat(pending) => pending.answer = Some(Ok(self.beat(pending.question)?)),
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ pub(crate) async fn appends_in_sequence(store: &dyn Store) {
             bytes: vec![sequence as u8; 3],
             state: 10 + sequence as i32 / 3,
             update_time_us: 2_000 + sequence,
+            deadline_us: None,
         };
         let append = Append {
             write,
@@ -188,6 +189,7 @@ pub(crate) async fn one_writer_wins_each_sequence(store: &dyn Store) {
                     bytes: request_id.clone().into_bytes(),
                     state: 1,
                     update_time_us: 0,
+                    deadline_us: None,
                 };
                 let append = Append {
                     request_id,
@@ -328,6 +330,7 @@ pub(crate) async fn reads_entries_page_by_page(store: &dyn Store) {
             bytes,
             state: 1,
             update_time_us: 0,
+            deadline_us: None,
         };
         Append {
             write,

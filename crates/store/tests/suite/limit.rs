@@ -190,6 +190,7 @@ pub(crate) async fn names_the_field_that_is_out_of_bounds(store: &dyn Store) {
         bytes: vec![0; bytes],
         state: 1,
         update_time_us: 0,
+        deadline_us: None,
     };
     let refusal_of = |bytes| Write::Refusal {
         answer: vec![0; bytes],
@@ -281,6 +282,7 @@ pub(crate) async fn takes_what_is_within_bounds(store: &dyn Store) {
             bytes,
             state: i32::MAX,
             update_time_us: i64::MIN,
+            deadline_us: None,
         };
         let append = Append {
             write,

@@ -71,6 +71,7 @@ pub(crate) async fn lists_by_filter(store: &dyn Store) {
             bytes: Vec::new(),
             state,
             update_time_us: 99,
+            deadline_us: None,
         };
         let mut append = entry(&GameKey::new(&platform, name), 0);
         append.write = write;

@@ -1,6 +1,7 @@
 //! What every engine must do, written against the trait.
 //!
-//! Each case works in platforms of its own, so that one store can serve all cases at once.
+//! Each case works in platforms of its own, so that one store can serve all cases at once; only
+//! signs of life belong to the whole store.
 //! `store_tests!(open)` makes a test of each case; `open` gives a store and what keeps it alive.
 
 use std::future::poll_fn;
@@ -18,6 +19,7 @@ mod limit;
 mod list;
 mod refusals;
 mod tail;
+mod times;
 
 pub(crate) use create::*;
 pub(crate) use entries::*;
@@ -25,6 +27,7 @@ pub(crate) use limit::*;
 pub(crate) use list::*;
 pub(crate) use refusals::*;
 pub(crate) use tail::*;
+pub(crate) use times::*;
 
 /// Makes one test of each case of the suite.
 macro_rules! store_tests {
@@ -66,6 +69,10 @@ macro_rules! store_tests {
             tails_in_the_order_of_commits
             tails_within_a_platform
             tells_of_new_positions
+            names_games_that_are_due
+            postpones_a_deadline
+            bounds_the_games_that_are_due
+            keeps_signs_of_life
         }
     };
 }
@@ -88,6 +95,7 @@ pub(crate) fn new_game(platform: &str, game: &str) -> NewGame {
         state: 1,
         labels: Vec::new(),
         create_time_us: 1_000,
+        deadline_us: None,
     }
 }
 
@@ -102,6 +110,7 @@ pub(crate) fn entry(key: &GameKey, expected_sequence: i64) -> Append {
             bytes: format!("entry {} of {}", expected_sequence + 1, key.game).into_bytes(),
             state: 1,
             update_time_us: 2_000 + expected_sequence,
+            deadline_us: None,
         },
     }
 }
