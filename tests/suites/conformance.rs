@@ -10,7 +10,7 @@ use referee_tests::process::{Referee, binary};
 use referee_tests::{lines, root};
 use serde_json::{Value, json};
 
-/// How many cases there are about the Laws: those that were given, and our own.
+/// How many cases there are about the Laws, besides those of our own.
 const LAW_CASES: usize = 235;
 /// How many reports can be asked about: all but the records and those with steps in words.
 const REPORTS: usize = 110;
@@ -59,12 +59,12 @@ fn verdicts(output: &Output) -> (BTreeMap<String, Value>, Value) {
 fn every_case_is_ruled_right_by_a_server_that_runs() {
     let referee = Referee::start();
     let (laws, reports) = (data("cases/laws.jsonl"), data("cases/reports.jsonl"));
-    let board = data("chess/reports.jsonl");
-    let files = [laws.as_path(), &reports, &board];
+    let (own, board) = (data("cases/own.jsonl"), data("chess/reports.jsonl"));
+    let files = [laws.as_path(), &reports, &own, &board];
     let output = conform(&files, Some(&referee), &[]);
     let out = text(&output.stdout);
     assert!(output.status.success(), "{out}{}", text(&output.stderr));
-    let own = lines("chess/reports.jsonl").len();
+    let own = lines("cases/own.jsonl").len() + lines("chess/reports.jsonl").len();
     let last = format!("{} passed, 0 failed", LAW_CASES + REPORTS + own);
     assert_eq!(out.lines().last(), Some(last.as_str()), "{out}");
     // Nothing is passed over in silence.
@@ -133,7 +133,8 @@ fn changes(key: &str, value: &Value) -> Vec<Value> {
 /// The cases that one changed expectation makes wrong, each under a name that says what changed.
 fn wrong_law_cases() -> Vec<Value> {
     let mut wrong = Vec::new();
-    for case in lines("cases/laws.jsonl") {
+    let cases = lines("cases/laws.jsonl").into_iter();
+    for case in cases.chain(lines("cases/own.jsonl")) {
         let mut push = |mut copy: Value, what: String| {
             let id = copy["id"].as_str().unwrap_or_default();
             copy["id"] = json!(format!("{id} {what}"));
