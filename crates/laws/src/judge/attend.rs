@@ -240,6 +240,10 @@ impl Game {
     /// Whether a dead position that was found late may still end the game: where the game goes on,
     /// or ended after it by something that comes second to it (5.2.2).
     fn can_end_at(&self, ply: u32) -> bool {
+        // A draw that has to be claimed does not come by being found.
+        if self.profile().parameters.dead_position_claim {
+            return false;
+        }
         let mut at: History = self.history().clone();
         at.reinstate(ply);
         // The position that the game was set up with did not arise by a move.
