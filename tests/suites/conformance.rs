@@ -59,12 +59,17 @@ fn verdicts(output: &Output) -> (BTreeMap<String, Value>, Value) {
 fn every_case_is_ruled_right_by_a_server_that_runs() {
     let referee = Referee::start();
     let (laws, reports) = (data("cases/laws.jsonl"), data("cases/reports.jsonl"));
-    let (own, board) = (data("cases/own.jsonl"), data("chess/reports.jsonl"));
-    let files = [laws.as_path(), &reports, &own, &board];
+    let files = [
+        "cases/own.jsonl",
+        "cases/own_laws.jsonl",
+        "chess/reports.jsonl",
+    ];
+    let own: usize = files.iter().map(|file| lines(file).len()).sum();
+    let [own_events, own_laws, board] = files.map(data);
+    let files = [laws.as_path(), &reports, &own_events, &own_laws, &board];
     let output = conform(&files, Some(&referee), &[]);
     let out = text(&output.stdout);
     assert!(output.status.success(), "{out}{}", text(&output.stderr));
-    let own = lines("cases/own.jsonl").len() + lines("chess/reports.jsonl").len();
     let last = format!("{} passed, 0 failed", LAW_CASES + REPORTS + own);
     assert_eq!(out.lines().last(), Some(last.as_str()), "{out}");
     // Nothing is passed over in silence.
