@@ -225,12 +225,15 @@ async fn acknowledged_moves_survive_a_crash() {
     assert_eq!(board.events().await, events);
 }
 
+/// The moves of a period, its seconds, and the seconds of its bonus.
+type ReadPeriod = (u32, u64, u64);
+
 /// CK-14: a time control of several periods is read as the standard has it, and the last field
 /// counts again and again.
 #[tokio::test(flavor = "multi_thread")]
 async fn time_controls_are_read_as_the_standard_has_them() {
     let referee = Referee::start();
-    let cases: [(&str, &[(u32, u64, u64)]); 3] = [
+    let cases: [(&str, &[ReadPeriod]); 3] = [
         (
             "40/7200:20/3600:1800",
             &[(40, 7_200, 0), (20, 3_600, 0), (0, 1_800, 0)],
@@ -252,7 +255,7 @@ async fn time_controls_are_read_as_the_standard_has_them() {
         let mut board = Board::create(&referee, &format!("ck-14-{number}"), game).await;
         let settings = board.read().await.clock_settings.expect("it has some");
         let periods = settings.time_control.expect("it has one").periods;
-        let found: Vec<(u32, u64, u64)> = periods
+        let found: Vec<ReadPeriod> = periods
             .iter()
             .map(|period| {
                 let seconds = |time: &Option<prost_types::Duration>| {

@@ -208,8 +208,8 @@ impl Expectation {
 
     fn check_clocks(&self, end: &End, wrong: &mut Vec<Failure>) {
         let standing = end.game.standing.clone().unwrap_or_default();
-        let clocks = standing.clocks.clone().unwrap_or_default();
-        let both = [clocks.white.clone(), clocks.black.clone()];
+        let clocks = standing.clocks.unwrap_or_default();
+        let both = [clocks.white, clocks.black];
         let both = both.map(Option::unwrap_or_default);
         let has_time = both.iter().any(|clock| clock.time_left.is_some());
         for (index, side, color) in SIDES {

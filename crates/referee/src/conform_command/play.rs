@@ -170,7 +170,8 @@ impl Table<'_> {
                 let answers = self.ask_can_mate(&game).await;
                 is_dead = Some(answers.is_ok_and(|both| both == [v1::CanMate::No; 2]));
             }
-            if !outcome(&game).provisional && !(is_ongoing && is_dead == Some(true)) {
+            let is_open = outcome(&game).provisional || is_ongoing && is_dead == Some(true);
+            if !is_open {
                 break;
             }
             tokio::time::sleep(limits::SETTLE_INTERVAL).await;
