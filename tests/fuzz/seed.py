@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Write the seeds of a fuzz target, taken from the test data, into a corpus folder.
 
-    python3 seed.py fen|san|uci FOLDER
+    python3 seed.py fen|pgn|san|uci FOLDER
 
-An input of `fen` is a FEN. An input of `san` and `uci` is a FEN, a line feed, and moves between
-blanks. Each seed is a file named by its hash, so that seeds stay put when the data grows.
+An input of `fen` is a FEN. An input of `pgn` is a byte for the length of pieces, and a text. An
+input of `san` and `uci` is a FEN, a line feed, and moves between blanks. Each seed is a file named by its hash, so that seeds stay put when the data grows.
 """
 
+import base64
 import hashlib
 import json
 import pathlib
@@ -80,9 +81,24 @@ def records_in_uci():
             yield STARTPOS if case["start"] == "startpos" else case["start"], moves
 
 
+def records_of_games():
+    """The texts of the cases about files. Long ones only cost time."""
+    for name in ("cases/reports.jsonl", "pgn/cases.jsonl"):
+        for case in lines(DATA / name):
+            given = case["input"]
+            if case["kind"] != "pgn":
+                continue
+            text = base64.b64decode(given["b64"]) if "b64" in given else given["text"].encode()
+            if len(text) < 1000:
+                yield b"\x07" + text
+
+
 def seeds(target):
     if target == "fen":
         yield from positions()
+        return
+    if target == "pgn":
+        yield from records_of_games()
         return
     records = records_in_san() if target == "san" else records_in_uci()
     for fen, moves in records:
@@ -94,10 +110,10 @@ def seeds(target):
 
 def main():
     target, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    if target not in ("fen", "san", "uci"):
+    if target not in ("fen", "pgn", "san", "uci"):
         sys.exit(f"unknown target {target}")
     for seed in seeds(target):
-        data = seed.encode()
+        data = seed if isinstance(seed, bytes) else seed.encode()
         (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
 
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use referee_chess::mailbox::{Mailbox, PlainMove};
-use referee_chess::{Epd, Fen, Position, Role, Square};
+use referee_chess::{CastlingMode, Color, Epd, Fen, Position, Role, Square};
 
 /// A game on the oracle's own board, in standard chess.
 #[derive(Clone, Debug)]
@@ -28,6 +28,36 @@ impl Default for Oracle {
 }
 
 impl Oracle {
+    /// Begins in the position of a FEN.
+    ///
+    /// # Panics
+    ///
+    /// Where the FEN cannot be played from.
+    #[must_use]
+    pub fn from_fen(fen: &str) -> Oracle {
+        let position = Position::from_fen(fen, CastlingMode::Standard)
+            .unwrap_or_else(|error| panic!("{fen}: {error}"));
+        let mut oracle = Oracle {
+            board: Mailbox::from(&position.to_setup()),
+            ply: 0,
+            seen: HashMap::new(),
+        };
+        oracle.count();
+        oracle
+    }
+
+    /// Returns whether the side to move is mated.
+    #[must_use]
+    pub fn is_checkmate(&self) -> bool {
+        self.board.is_checkmate()
+    }
+
+    /// Returns whether White has the move.
+    #[must_use]
+    pub fn is_white_to_move(&self) -> bool {
+        self.board.turn() == Color::White
+    }
+
     fn count(&mut self) {
         *self.seen.entry(self.epd()).or_default() += 1;
     }

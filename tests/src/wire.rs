@@ -9,8 +9,8 @@ use http_body_util::{BodyExt, Full};
 use prost::Message;
 use referee_api::v1::action::Kind;
 use referee_api::v1::{
-    Action, AnswerDraw, ClaimDraw, CreateGameRequest, DrawClaim, Game, MakeMove, OfferDraw,
-    Position, Resign, Seat, SubmitActionRequest, position,
+    Action, AnswerDraw, ClaimDraw, CreateGameRequest, DrawClaim, Game, IllegalPolicy, MakeMove,
+    OfferDraw, Position, Resign, RuleParameters, RuleProfile, Seat, SubmitActionRequest, position,
 };
 use tonic::body::Body;
 use tonic::transport::Channel;
@@ -36,6 +36,22 @@ pub fn create(game_id: &str, game: Game) -> CreateGameRequest {
         game: Some(game),
         game_id: game_id.to_owned(),
         request_id: fresh_id(),
+    }
+}
+
+/// Returns a game in which an illegal move is only refused, as where a board on a screen plays.
+#[must_use]
+pub fn refusing() -> Game {
+    let overrides = RuleParameters {
+        illegal_policy: IllegalPolicy::Refuse.into(),
+        ..RuleParameters::default()
+    };
+    Game {
+        rule_profile: Some(RuleProfile {
+            overrides: Some(overrides),
+            ..RuleProfile::default()
+        }),
+        ..Game::default()
     }
 }
 

@@ -325,9 +325,13 @@ async fn what_was_acknowledged_survives_kill_9() {
     let referee = Referee::start_in(folder.path());
     let channel = referee.connect().await;
     for player in &players {
-        call(&channel, CREATE, &wire::create(&player.id, Game::default()))
-            .await
-            .expect("created");
+        call(
+            &channel,
+            CREATE,
+            &wire::create(&player.id, wire::refusing()),
+        )
+        .await
+        .expect("created");
     }
     referee.kill();
 

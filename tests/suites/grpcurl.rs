@@ -73,11 +73,11 @@ fn a_game_is_refereed_from_the_command_line() {
         let data = format!(r#"{{"name":"games/board-1","action":{action}}}"#);
         grpcurl.call("referee.v1.GameService/SubmitAction", &data)
     };
-    let refused = act(100, "WHITE", "Ke2");
+    let refused = act(100, "WHITE", "Nd5");
     assert_eq!(refused["ruling"]["verdict"], "VERDICT_REFUSED");
     assert_eq!(
         refused["ruling"]["illegalMove"]["reason"],
-        "ILLEGAL_REASON_OWN_PIECE"
+        "ILLEGAL_REASON_EMPTY_SQUARE"
     );
     assert_eq!(
         refused["ruling"]["illegalMove"]["citation"]["article"],

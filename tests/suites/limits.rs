@@ -2,7 +2,10 @@
 
 use prost::Message;
 use prost_types::FileDescriptorSet;
-use referee_laws::{Allowed, Parameters};
+use referee_laws::{
+    Allowed, BONUS_MS_MAX, PERIOD_MOVES_MAX, PERIOD_MS_MAX, PERIODS_MAX, Parameters,
+    TIME_CONTROL_LENGTH_MAX,
+};
 use referee_server::limits;
 
 /// Returns the comments of the field with a name such as `CreateGameRequest.request_id`.
@@ -152,6 +155,7 @@ fn stated() -> Vec<Stated> {
         "SubmitActionRequest",
         "WatchGameRequest",
         "JoinGame",
+        "ExportGameRequest",
     ] {
         let field: &str = Box::leak(format!("{message}.name").into_boxed_str());
         stated.push((field, "Limit:", limits::GAME_NAME_BYTES_MAX));
@@ -161,6 +165,7 @@ fn stated() -> Vec<Stated> {
         "Limit:",
         limits::GAME_NAME_BYTES_MAX,
     ));
+    stated.extend(of_actions());
     for field in [
         "WatchGameRequest.heartbeat_interval",
         "JoinGame.heartbeat_interval",
@@ -169,6 +174,70 @@ fn stated() -> Vec<Stated> {
         stated.push((field, "Range:", seconds(limits::HEARTBEAT_MIN)));
     }
     stated
+}
+
+/// The limits of actions, clocks and what games are taken over with.
+fn of_actions() -> Vec<Stated> {
+    let illegal = limits::SETUP_ILLEGAL_MOVES_MAX as usize;
+    let plies = limits::HISTORY_MOVES_MAX;
+    let hours = (limits::PENALTY_MS_MAX / 3_600_000) as usize;
+    let reason = limits::REASON_BYTES_MAX;
+    vec![
+        ("TimePeriod.moves", "Limit:", PERIOD_MOVES_MAX as usize),
+        ("TimePeriod.time", "Range:", 0),
+        ("TimePeriod.bonus", "Range:", 0),
+        ("TimeControl.pgn", "Limit:", TIME_CONTROL_LENGTH_MAX),
+        ("TimeControl.periods", "Limit:", PERIODS_MAX),
+        (
+            "Setup.white_moves",
+            "Limit:",
+            limits::SETUP_MOVES_MAX as usize,
+        ),
+        (
+            "Setup.black_moves",
+            "Limit:",
+            limits::SETUP_MOVES_MAX as usize,
+        ),
+        ("Setup.white_illegal_moves", "Limit:", illegal),
+        ("Setup.black_illegal_moves", "Limit:", illegal),
+        ("Setup.plies_without_capture", "Limit:", plies),
+        ("OfferDraw.condition", "Limit:", reason),
+        ("TouchPieces.squares", "Limit:", limits::TOUCHED_SQUARES_MAX),
+        (
+            "DisplacePieces.squares",
+            "Limit:",
+            limits::DISPLACED_SQUARES_MAX,
+        ),
+        ("PauseGame.reason", "Limit:", reason),
+        ("ResumeGame.absent", "Limit:", limits::ABSENT_SIDES_MAX),
+        ("SealMove.move", "Limit:", limits::MOVE_BYTES_MAX),
+        (
+            "ArbiterDecision.arbiter",
+            "Limit:",
+            limits::PLAYER_BYTES_MAX,
+        ),
+        (
+            "ArbiterDecision.reason",
+            "Limit:",
+            limits::DECISION_REASON_BYTES_MAX,
+        ),
+        ("PenaltyTime.deduct", "Limit:", hours),
+        ("PenaltyTime.add_opponent", "Limit:", hours),
+        ("ExtraTime.time", "Limit:", hours),
+        ("SetCounters.white_illegal_moves", "Limit:", illegal),
+        ("SetCounters.black_illegal_moves", "Limit:", illegal),
+        ("SetCounters.plies_without_capture", "Limit:", plies),
+        (
+            "CanMateRequest.budget_nodes",
+            "Default:",
+            limits::MATE_NODES_DEFAULT as usize,
+        ),
+        (
+            "CanMateRequest.budget_nodes",
+            "Limit:",
+            limits::MATE_NODES_MAX as usize,
+        ),
+    ]
 }
 
 #[test]
@@ -198,6 +267,8 @@ fn limits_are_stated_beside_their_fields() {
     );
     range("JoinGame.heartbeat_interval", low as usize, high as usize);
     range("Position.chess960_number", 0, 959);
+    range("TimePeriod.time", 0, (PERIOD_MS_MAX / 86_400_000) as usize);
+    range("TimePeriod.bonus", 0, (BONUS_MS_MAX / 3_600_000) as usize);
     for (name, max) in numbers() {
         range(&format!("RuleParameters.{name}"), 0, max);
     }

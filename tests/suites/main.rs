@@ -13,6 +13,7 @@
 //! | `ranges` | fields out of range, and pages |
 //! | `evidence` | why a move is illegal and what an end rests on |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
+//! | `mating` | who can still mate: the command, the question, and what it does to games |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `timekeeping` | flags, bonuses, pauses and down time by the real clock, to the millisecond |
@@ -30,6 +31,7 @@ mod evidence;
 mod grpcurl;
 mod limits;
 mod masters;
+mod mating;
 mod playing;
 mod profiles;
 mod ranges;

@@ -5,8 +5,8 @@ use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::play_game_request::Kind as Said;
 use referee_api::v1::play_game_response::Kind as Told;
 use referee_api::v1::{
-    Action, ActionAnswer, ErrorReason, Game, GameEvent, JoinGame, PlayGameRequest,
-    PlayGameResponse, Seat, action, game, ruling,
+    Action, ActionAnswer, ErrorReason, GameEvent, JoinGame, PlayGameRequest, PlayGameResponse,
+    Seat, action, game, ruling,
 };
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, answer, details, make_move, move_and_offer, resign};
@@ -113,7 +113,7 @@ impl Player {
 async fn create(referee: &Referee, id: &str) -> GameServiceClient<Channel> {
     let mut games = referee.games().await;
     games
-        .create_game(wire::create(id, Game::default()))
+        .create_game(wire::create(id, wire::refusing()))
         .await
         .expect("created");
     games

@@ -12,6 +12,8 @@
 //! king, a lower-case letter for a piece that moves (`b` is a file), a pawn that captures without
 //! changing its file, anything that is not ASCII, and castling written as a move of the king.
 
+mod quick;
+
 use core::fmt;
 use core::str::FromStr;
 

@@ -111,6 +111,11 @@ const ARTICLES: &[(&str, &str)] = &[
         "Only the player who has the move may adjust pieces, and says so before.",
     ),
     (
+        "4.2.2",
+        "Any other contact with a piece, except a clearly accidental one, shows the intention to \
+         move or capture it.",
+    ),
+    (
         "4.3",
         "Touched pieces must be moved or captured where that is possible.",
     ),

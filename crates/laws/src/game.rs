@@ -278,6 +278,14 @@ impl Game {
         Adjudication::of(&self.history, self.standing.capture_count, &self.profile)
     }
 
+    /// Returns the end that the position on the board and its history mean by themselves, whether
+    /// or not the game has ended by it: a game can be set up in a dead position, which ends a game
+    /// only where it has arisen (5.2.2).
+    #[must_use]
+    pub fn end_on_board(&self) -> Option<Outcome> {
+        end_on_board(&self.history, self.standing.capture_count, &self.profile)
+    }
+
     /// Returns the half-moves since the last capture, as profiles count them in which a pawn move
     /// does not reset the fifty moves.
     #[must_use]
@@ -366,6 +374,8 @@ fn begin_standing(start: &Start) -> Result<Standing, GameError> {
         .map_err(GameError::Clock)?;
     Ok(Standing {
         illegal_moves: start.illegal_moves,
+        // There was no capture in the half-moves that the position counts.
+        capture_count: (0, start.base.halfmove_clock()),
         ..Standing::new(clocks)
     })
 }

@@ -37,6 +37,7 @@ mod judge;
 mod mate;
 mod outcome;
 mod profile;
+mod review;
 mod ruling;
 mod standing;
 
@@ -68,5 +69,6 @@ pub use profile::{
     UndeterminedPolicy, UnknownProfileError, Variant,
 };
 pub use referee_chess::Color;
+pub use review::{Finding, Review};
 pub use ruling::{Reason, Ruling, Verdict};
 pub use standing::{Bound, Breach, PendingClaim, Phase, Sides, Standing, Touched};

@@ -68,6 +68,8 @@ pub enum Reason {
     ClaimAfterTouch,
     /// A claim cannot be withdrawn (9.5.1).
     ClaimCannotWithdraw,
+    /// The rules of the game do not know this kind of claim.
+    UnknownClaim,
     /// The points are not among those that the Laws allow (10).
     ScoreNotAllowed,
     /// The move is illegal, but nobody noticed it and it is on the board.

@@ -122,6 +122,8 @@ pub struct Standing {
     pub bound: Option<Bound>,
     /// What the side to move has touched (4.3).
     pub touched: Touched,
+    /// Whether the side to move has announced that it adjusts pieces (4.2.1).
+    pub adjusting: bool,
     /// The move that was released on the board and binds (4.7).
     pub released: Option<(Square, Square)>,
     /// The piece of promotion that has touched its square (4.4.4).
@@ -152,7 +154,8 @@ pub struct Standing {
     pub abort_by: Option<Color>,
     /// When a player lost the connection.
     pub gone_since: Sides<Option<Time>>,
-    /// A breach of touch-move that the side to move can still claim.
+    /// A breach of touch-move by the last move, which the side to move can claim until it touches
+    /// a piece (4.8).
     pub breach: Option<Breach>,
     /// Who has displaced pieces that are not restored (7.4).
     pub displaced_by: Option<Color>,
@@ -168,6 +171,7 @@ impl Standing {
             draw_offer: None,
             bound: None,
             touched: Touched::default(),
+            adjusting: false,
             released: None,
             promotion: None,
             uncompleted: Sides::default(),
@@ -192,6 +196,7 @@ impl Standing {
     pub(crate) fn begin_move(&mut self) {
         self.bound = None;
         self.touched = Touched::default();
+        self.adjusting = false;
         self.released = None;
         self.promotion = None;
         self.take_back_by = None;

@@ -6,8 +6,10 @@
 
 pub mod limits;
 
+mod captures;
 mod draws;
 mod guide;
+mod kings;
 mod material;
 mod mating;
 mod saturate;

@@ -22,6 +22,9 @@ pub const CANCEL_INTERVAL: u64 = 256;
 /// (FIDE Laws 9.6.2: 75 moves by each player).
 pub const AUTOMATIC_DRAW_HALFMOVES: u32 = 150;
 
+/// Positions of each guided attempt to mate before these draws; then all lines are tried in order.
+pub const DRAWS_ATTEMPT_NODES: u64 = 10_000;
+
 /// Appearances of a position after which a game is drawn without a claim (FIDE Laws 9.6.1).
 pub const AUTOMATIC_DRAW_APPEARANCES: u32 = 5;
 
@@ -31,15 +34,15 @@ pub const PROBE_PLIES: u32 = 4;
 /// Positions of that look.
 pub const PROBE_NODES: u32 = 500;
 
-/// Positions of the first short attempt of the search.
-pub const SHORT_ATTEMPT_NODES: u64 = 200;
+/// Positions of the attempts of the search, each with the next plan. The last one may use the rest
+/// of the budget. One that goes astray does so for long, so the first ones are short; those from
+/// [`FIRST_LONG_ATTEMPT`] on also cut branches by their structure.
+pub const ATTEMPTS: [u64; 13] = [
+    200, 200, 200, 500, 500, 500, 1_500, 1_500, 1_500, 30_000, 120_000, 500_000, MAX_NODES,
+];
 
-/// Short attempts, before the one that may use the rest of the budget. After each round of plans
-/// they get twice the room.
-pub const ATTEMPTS: usize = 12;
-
-/// What an analysis of the structure counts in positions, which it takes about the time of.
-pub const SATURATION_COST: u64 = 100;
+/// The number of the first attempt that cuts branches.
+pub const FIRST_LONG_ATTEMPT: usize = 9;
 
 /// Moves of the position up to which that look is taken; where there are more, they never all end
 /// so soon but in endings that other arguments decide as well.
@@ -53,3 +56,12 @@ pub const FULL_STEPS: u32 = 2_000_000;
 
 /// Steps for the structure of a branch of its search.
 pub const BRANCH_STEPS: u32 = 20_000;
+
+/// Captures that the quick tier follows one by one in the structure.
+pub const QUICK_CAPTURES: u32 = 2;
+
+/// Captures that the full tier follows one by one in the structure of the position asked about.
+pub const FULL_CAPTURES: u32 = 6;
+
+/// Captures that are followed one by one in the structure of a branch of its search.
+pub const BRANCH_CAPTURES: u32 = 1;

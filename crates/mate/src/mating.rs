@@ -31,15 +31,25 @@ pub(crate) fn is_possible<S: Sliders>(reached: &Saturation, sliders: S) -> bool 
     false
 }
 
-/// Returns the squares that any man of the winner but its king can ever attack. The kings bar no
-/// line: a king in check does not shield the squares behind it.
+/// Returns the squares that bar every line of the winner's men. The loser's king is none of them:
+/// in check it does not shield the squares behind it.
+fn bars(reached: &Saturation) -> Bitboard {
+    let winner_king = reached.king_squares(0);
+    if winner_king.more_than_one() {
+        reached.certain()
+    } else {
+        reached.certain() | winner_king
+    }
+}
+
+/// Returns the squares that any man of the winner but its king can ever attack.
 fn union_of_attacks<S: Sliders>(reached: &Saturation, sliders: S) -> Bitboard {
-    let certain = reached.certain();
+    let bars = bars(reached);
     let mut total = Bitboard::EMPTY;
     for man in reached.men() {
         if man.color == reached.winner {
             for from in man.reach {
-                total |= attacks(man.role, man.color, from, certain, sliders);
+                total |= attacks(man.role, man.color, from, bars, sliders);
             }
         }
     }
@@ -56,6 +66,7 @@ fn is_mate_possible_on<S: Sliders>(
     let zone = around | Bitboard::of(king);
     let mut patterns: Vec<Vec<Bitboard>> = Vec::new();
     let mut combinations = 1usize;
+    let bars = bars(reached);
     for man in reached.men() {
         if man.color != reached.winner {
             continue;
@@ -68,7 +79,7 @@ fn is_mate_possible_on<S: Sliders>(
             if from == king {
                 continue;
             }
-            let seen = attacks(man.role, man.color, from, reached.certain(), sliders) & zone;
+            let seen = attacks(man.role, man.color, from, bars, sliders) & zone;
             if !own.contains(&seen) {
                 own.push(seen);
             }

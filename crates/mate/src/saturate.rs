@@ -11,11 +11,9 @@
 
 use core::cell::Cell;
 
-use referee_chess::rays::{between, king_attacks, knight_attacks, line, pawn_attacks};
-use referee_chess::sliders::{Sliders, WithSliders, with_sliders};
+use referee_chess::rays::{between, king_attacks, knight_attacks, pawn_attacks};
+use referee_chess::sliders::Sliders;
 use referee_chess::{Bitboard, Board, Color, Position, Rank, Role, Square};
-
-use crate::mating;
 
 /// A man that is not a king.
 #[derive(Clone, Copy)]
@@ -23,19 +21,24 @@ pub(crate) struct Man {
     pub(crate) role: Role,
     pub(crate) color: Color,
     pub(crate) home: Square,
+    /// Whether it has captured nothing yet, so that the pawns of its file have not passed it.
+    pub(crate) is_at_home: bool,
+    /// Squares on which it can stand at the beginning.
+    pub(crate) start: Bitboard,
     /// Squares on which it can ever stand.
     pub(crate) reach: Bitboard,
     /// Squares to which it can ever move.
-    entered: Bitboard,
+    pub(crate) entered: Bitboard,
     /// Squares on which it can ever capture.
-    strikes: Bitboard,
+    pub(crate) strikes: Bitboard,
     /// Whether it can ever be taken.
     pub(crate) is_capturable: bool,
 }
 
 impl Man {
+    /// Returns whether it stands where it is for ever.
     fn is_certain(&self) -> bool {
-        !self.is_capturable && self.entered.is_empty()
+        !self.is_capturable && !self.reach.more_than_one()
     }
 }
 
@@ -45,6 +48,7 @@ const TETHER_MAX: u32 = 6;
 /// The greatest number of men beside the kings; a position with more is not analyzed.
 const MEN_MAX: usize = 30;
 
+#[derive(Clone)]
 pub(crate) struct Saturation {
     pub(crate) winner: Color,
     pub(crate) men: [Man; MEN_MAX],
@@ -55,56 +59,42 @@ pub(crate) struct Saturation {
     /// Kings that the winner's king, by moving, can leave in a check that it uncovers; by its
     /// square after the move.
     pub(crate) uncovered: [Bitboard; 64],
-    winner_king_entered: Bitboard,
-    loser_king_entered: Bitboard,
+    pub(crate) winner_king_entered: Bitboard,
+    pub(crate) loser_king_entered: Bitboard,
     /// Whether a side, the winner first, can ever move something else than its king.
     pub(crate) can_wait: [bool; 2],
     /// The winner has one man beside its king, which must not be taken.
-    has_last_man: bool,
+    pub(crate) has_last_man: bool,
+    /// Nothing is captured: captures are only noted. Each ends what is looked at.
+    pub(crate) is_quiet: bool,
     /// What the analysis may still cost, in attacks that are looked up.
-    steps: Cell<u32>,
-    derived: Derived,
+    pub(crate) steps: Cell<u32>,
+    pub(crate) derived: Derived,
 }
 
 /// What follows from the sets of one round.
 #[derive(Clone, Copy, Default)]
-struct Derived {
+pub(crate) struct Derived {
     /// Squares of men that never move and are never taken, by color.
-    certain: [Bitboard; 2],
+    pub(crate) certain: [Bitboard; 2],
     /// Squares that bar every line: those of such men, and of kings that can never move.
-    barred: Bitboard,
+    pub(crate) barred: Bitboard,
     /// Squares of kings that can never move.
-    stuck: Bitboard,
+    pub(crate) stuck: Bitboard,
     /// The squares of kings that move, but stay on few squares; full for others.
-    roamed: [Bitboard; 2],
+    pub(crate) roamed: [Bitboard; 2],
     /// Squares on which men that are no kings can stand, by color.
-    haunts: [Bitboard; 2],
+    pub(crate) haunts: [Bitboard; 2],
     /// Squares attacked for ever, by color.
-    guarded: [Bitboard; 2],
+    pub(crate) guarded: [Bitboard; 2],
     /// Numbers of the men that move, but are never taken and stay on few squares.
-    tethered: u32,
-}
-
-/// Returns whether the closure proves that a side can never mate. `false` says nothing, and is
-/// the answer, too, where `steps` do not suffice; a step takes some nanoseconds.
-///
-/// The position must not be mate or stalemate already.
-pub(crate) fn is_unwinnable(position: &Position, winner: Color, steps: u32) -> bool {
-    struct Analysis<'a>(&'a Position, Color, u32);
-    impl WithSliders for Analysis<'_> {
-        type Output = bool;
-        fn run<S: Sliders>(self, sliders: S) -> bool {
-            Saturation::new(self.0, self.1, self.2)
-                .is_some_and(|mut it| it.saturate(sliders) && !mating::is_possible(&it, sliders))
-        }
-    }
-    with_sliders(Analysis(position, winner, steps))
+    pub(crate) tethered: u32,
 }
 
 impl Saturation {
     /// Returns the closure before it has grown, or `None` for positions that it does not treat:
     /// those where castling or a capture en passant may come next.
-    fn new(position: &Position, winner: Color, steps: u32) -> Option<Saturation> {
+    pub(crate) fn new(position: &Position, winner: Color, steps: u32) -> Option<Saturation> {
         let board = position.board();
         if position.castling_rooks().any()
             || position.en_passant().is_some()
@@ -119,6 +109,8 @@ impl Saturation {
             role: Role::Pawn,
             color: Color::White,
             home: Square::from_low_bits(0),
+            is_at_home: true,
+            start: Bitboard::EMPTY,
             reach: Bitboard::EMPTY,
             entered: Bitboard::EMPTY,
             strikes: Bitboard::EMPTY,
@@ -133,6 +125,7 @@ impl Saturation {
                         role,
                         color,
                         home,
+                        start: Bitboard::of(home),
                         reach: Bitboard::of(home),
                         ..blank
                     };
@@ -154,6 +147,7 @@ impl Saturation {
             loser_king_entered: Bitboard::EMPTY,
             can_wait: [false; 2],
             has_last_man: board.color(winner).count() == 2,
+            is_quiet: false,
             steps: Cell::new(steps),
             derived: Derived::default(),
         })
@@ -177,7 +171,7 @@ impl Saturation {
 
     /// Lets the sets grow until no move leads out of them. Returns `false` as soon as a pawn can
     /// promote or the men of the winner go everywhere: then there is nothing to prove.
-    fn saturate<S: Sliders>(&mut self, sliders: S) -> bool {
+    pub(crate) fn saturate<S: Sliders>(&mut self, sliders: S) -> bool {
         loop {
             self.derive(sliders);
             let mut grown = false;
@@ -207,7 +201,11 @@ impl Saturation {
                 }
             }
             grown |= self.move_kings(sliders);
-            grown |= self.mark_captures();
+            grown |= if self.is_quiet {
+                self.mark_waiting()
+            } else {
+                self.mark_captures()
+            };
             if !grown {
                 return true;
             }
@@ -271,6 +269,12 @@ impl Saturation {
         if self.has_last_man && man.color != self.winner {
             barred |= self.derived.certain[self.winner.index()];
         }
+        // Squares on which it can only come by a capture that is not to be.
+        let taken = if self.is_quiet {
+            self.derived.certain[(!man.color).index()]
+        } else {
+            Bitboard::EMPTY
+        };
         let minds_tethered = man.role != Role::Knight && self.has_tethered();
         let mut targets = Bitboard::EMPTY;
         let mut sources = man.reach;
@@ -286,10 +290,10 @@ impl Saturation {
                 }
             }
             targets |= next;
-            sources = next - man.reach;
+            sources = next - man.reach - taken;
         }
         self.men[number].strikes |= targets;
-        targets
+        targets - taken
     }
 
     fn has_tethered(&self) -> bool {
@@ -337,7 +341,7 @@ impl Saturation {
                     || other.role != Role::Pawn
                     || other.is_capturable
                     || (other.reach - file).any()
-                    || !is_ahead(man.color, man.home, other.home)
+                    || !is_ahead(&man, other)
                 {
                     continue;
                 }
@@ -356,7 +360,22 @@ impl Saturation {
             captures &= self.derived.haunts[(!man.color).index()];
         }
         self.men[number].strikes |= captures;
-        steps | captures
+        if self.is_quiet {
+            steps
+        } else {
+            steps | captures
+        }
+    }
+
+    /// Notes which sides can capture something, so that they are not out of moves.
+    fn mark_waiting(&mut self) -> bool {
+        let before = self.can_wait;
+        for man in &self.men[..self.count] {
+            if (man.strikes & self.derived.haunts[(!man.color).index()]).any() {
+                self.can_wait[usize::from(man.color != self.winner)] = true;
+            }
+        }
+        self.can_wait != before
     }
 
     fn mark_captures(&mut self) -> bool {
@@ -375,123 +394,6 @@ impl Saturation {
             }
         }
         grown
-    }
-
-    /// Lets the kings move, and the other men in between.
-    fn move_kings<S: Sliders>(&mut self, sliders: S) -> bool {
-        let mut grown = false;
-        loop {
-            let before = self.pairs;
-            self.move_winner_king(sliders);
-            self.move_loser_king();
-            if self.pairs == before {
-                return grown;
-            }
-            grown = true;
-        }
-    }
-
-    fn move_winner_king<S: Sliders>(&mut self, sliders: S) {
-        let loser = !self.winner;
-        let closed =
-            self.derived.guarded[loser.index()] | self.derived.certain[self.winner.index()];
-        for index in 0..64u8 {
-            let from = Square::from_low_bits(index);
-            let kings = self.pairs[0][from.index()];
-            if kings.is_empty() {
-                continue;
-            }
-            if self.can_wait[0] {
-                self.pairs[1][from.index()] |= kings;
-            }
-            for to in king_attacks(from) - closed {
-                let mut left = kings - king_attacks(to) - Bitboard::of(to);
-                if left.is_empty() {
-                    continue;
-                }
-                let uncovered = self.uncovered_by(from, left, sliders);
-                self.uncovered[to.index()] |= uncovered;
-                if !self.can_wait[1] {
-                    left = self.drop_stalemates(to, left, uncovered);
-                }
-                if left.any() {
-                    self.pairs[1][to.index()] |= left;
-                    self.winner_king_entered |= Bitboard::of(to);
-                }
-            }
-        }
-    }
-
-    /// Returns those squares of the loser's king on which it may come into check when the
-    /// winner's king leaves a square.
-    fn uncovered_by<S: Sliders>(&self, from: Square, kings: Bitboard, sliders: S) -> Bitboard {
-        let certain = self.certain();
-        let mut set = Bitboard::EMPTY;
-        for man in &self.men[..self.count] {
-            if man.color != self.winner || matches!(man.role, Role::Pawn | Role::Knight) {
-                continue;
-            }
-            let lines = attacks(man.role, man.color, from, certain, sliders);
-            let sources = man.reach & lines;
-            if sources.any() {
-                for king in kings & lines {
-                    if (sources & line(king, from)).any() {
-                        set |= Bitboard::of(king);
-                    }
-                }
-            }
-        }
-        set
-    }
-
-    /// Drops the squares of the loser's king on which it is stalemated, now that the winner's
-    /// king has come to `at`, and no other man of the loser can ever move.
-    fn drop_stalemates(&self, at: Square, kings: Bitboard, uncovered: Bitboard) -> Bitboard {
-        let closed = self.derived.guarded[self.winner.index()]
-            | self.derived.certain[(!self.winner).index()]
-            | king_attacks(at);
-        let mut left = kings;
-        for king in kings - uncovered {
-            if (king_attacks(king) - closed).is_empty() {
-                left = left - Bitboard::of(king);
-            }
-        }
-        left
-    }
-
-    fn move_loser_king(&mut self) {
-        let loser = !self.winner;
-        let mut closed =
-            self.derived.guarded[self.winner.index()] | self.derived.certain[loser.index()];
-        if self.has_last_man {
-            closed |= self.derived.certain[self.winner.index()];
-        }
-        let jailed =
-            self.derived.guarded[loser.index()] | self.derived.certain[self.winner.index()];
-        for index in 0..64u8 {
-            let at = Square::from_low_bits(index);
-            let kings = self.pairs[1][at.index()];
-            if kings.is_empty() {
-                continue;
-            }
-            if self.can_wait[1] {
-                self.pairs[0][at.index()] |= kings;
-            }
-            let beside = kings.left() | kings.right();
-            let row = kings | beside;
-            let near = beside | row.up() | row.down();
-            let mut to = near - closed - king_attacks(at) - Bitboard::of(at);
-            if !self.can_wait[0] {
-                // The winner could not move at all, so the game would end without its mate.
-                for king in to {
-                    if (king_attacks(at) - jailed - king_attacks(king)).is_empty() {
-                        to = to - Bitboard::of(king);
-                    }
-                }
-            }
-            self.pairs[0][at.index()] |= to;
-            self.loser_king_entered |= to;
-        }
     }
 }
 
@@ -523,12 +425,16 @@ pub(crate) fn attacks<S: Sliders>(
     }
 }
 
-/// Returns whether a square lies further on for a side than another.
-fn is_ahead(color: Color, square: Square, other: Square) -> bool {
-    match color {
-        Color::White => other.rank() > square.rank(),
-        Color::Black => other.rank() < square.rank(),
+/// Returns whether a pawn has another one of its file before it from the beginning.
+fn is_ahead(man: &Man, other: &Man) -> bool {
+    if man.is_at_home && other.is_at_home {
+        return !behind(man.color, man.home).contains(other.home);
     }
+    let mut squares = man.start.into_iter();
+    squares.all(|square| {
+        let passed = behind(man.color, square) | Bitboard::rank(square.rank());
+        (other.start & passed).is_empty()
+    })
 }
 
 /// Returns the squares of all ranks that a side leaves behind before it comes to a square.

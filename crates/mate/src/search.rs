@@ -17,6 +17,32 @@ pub(crate) enum Found {
     Interrupted,
 }
 
+/// Whether a branch is cut, and what it cost to find out.
+pub(crate) struct Cut {
+    /// The winner cannot mate in this branch.
+    pub(crate) is_hopeless: bool,
+    /// In positions.
+    pub(crate) nodes: u64,
+}
+
+impl Cut {
+    /// Nothing was looked at.
+    pub(crate) const NONE: Cut = Cut {
+        is_hopeless: false,
+        nodes: 0,
+    };
+}
+
+/// Where a search looks first.
+#[derive(Clone, Copy)]
+enum Order {
+    /// Where the mate seems near.
+    Guided,
+    /// Where the halfmove clock is lowest, so that no position comes again with a lower one, but
+    /// for those after different captures and moves of pawns.
+    ByClock,
+}
+
 /// A position that was visited, and the move that led to it.
 struct Node {
     position: Position,
@@ -106,8 +132,11 @@ pub(crate) struct Search<'a> {
     agenda: Agenda,
     budget: u64,
     cancel: &'a dyn Fn() -> bool,
-    prune: &'a mut dyn FnMut(&Position, bool) -> bool,
+    prune: &'a mut dyn FnMut(&Position, bool) -> Cut,
     draws: Option<&'a AutomaticDraws<'a>>,
+    order: Order,
+    /// What was spent on cutting branches, in positions.
+    pruning: u64,
     /// By how near the mate seemed, the side to move and the kind of man: where one has come to.
     seen: Vec<[[Bitboard; 6]; 2]>,
 }
@@ -118,7 +147,7 @@ impl<'a> Search<'a> {
         plan: usize,
         budget: u64,
         cancel: &'a dyn Fn() -> bool,
-        prune: &'a mut dyn FnMut(&Position, bool) -> bool,
+        prune: &'a mut dyn FnMut(&Position, bool) -> Cut,
         draws: Option<&'a AutomaticDraws<'a>>,
     ) -> Search<'a> {
         Search {
@@ -131,13 +160,21 @@ impl<'a> Search<'a> {
             cancel,
             prune,
             draws,
+            order: Order::Guided,
+            pruning: 0,
             seen: vec![[[Bitboard::EMPTY; 6]; 2]; BUCKETS],
         }
     }
 
-    /// Returns how many positions were visited.
-    pub(crate) fn visited(&self) -> u64 {
-        self.nodes.len() as u64
+    /// Lets the search look first where the halfmove clock is lowest.
+    pub(crate) fn by_clock(mut self) -> Search<'a> {
+        self.order = Order::ByClock;
+        self
+    }
+
+    /// Returns how many positions were visited, with what was spent on cutting branches.
+    pub(crate) fn spent(&self) -> u64 {
+        self.nodes.len() as u64 + self.pruning
     }
 
     pub(crate) fn run(&mut self, root: &Position) -> Found {
@@ -147,7 +184,7 @@ impl<'a> Search<'a> {
         let mut steps = 0u64;
         while let Some((parent, mv)) = self.agenda.pop() {
             steps += 1;
-            if self.visited() >= self.budget
+            if self.spent() >= self.budget
                 || (steps.is_multiple_of(CANCEL_INTERVAL) && (self.cancel)())
             {
                 return Found::Interrupted;
@@ -190,15 +227,15 @@ impl<'a> Search<'a> {
         if self.is_drawn(&position, mv.is_none()) {
             return None;
         }
-        if mv.is_some() && (self.prune)(&position, position.halfmove_clock() == 0) {
-            return None;
+        if mv.is_some() {
+            let cut = (self.prune)(&position, position.halfmove_clock() == 0);
+            self.pruning += cut.nodes;
+            if cut.is_hopeless {
+                return None;
+            }
         }
         self.table.insert(slot, number);
-        let view = self.guide.view(&position);
-        let stale = self.note_novelty(&position, mv, view.base());
-        for mv in &moves {
-            self.agenda.push(view.priority(mv) + stale, number, mv);
-        }
+        self.push_moves(&position, &moves, number, mv);
         self.nodes.push(Node {
             position,
             parent,
@@ -211,6 +248,33 @@ impl<'a> Search<'a> {
             });
         }
         None
+    }
+
+    /// Puts the moves of a position on the agenda.
+    fn push_moves(&mut self, position: &Position, moves: &[Move], number: u32, last: Option<Move>) {
+        if let Order::ByClock = self.order {
+            let board = position.board();
+            let clock = position.halfmove_clock() as i32 + 1;
+            for &mv in moves {
+                let is_capture = board.color(!position.turn()).contains(mv.to());
+                let is_zeroing = is_capture || board.role_at(mv.from()) == Some(Role::Pawn);
+                self.agenda
+                    .push(if is_zeroing { 0 } else { clock }, number, mv);
+            }
+            return;
+        }
+        let view = self.guide.view(position);
+        let stale = self.note_novelty(position, last, view.base());
+        // The moves of one man follow each other, so its kind is seldom looked up.
+        let (mut from, mut role) = (None, Role::King);
+        for &mv in moves {
+            if from != Some(mv.from()) {
+                from = Some(mv.from());
+                role = position.board().role_at(mv.from()).unwrap_or(Role::King);
+            }
+            let priority = view.priority(role, mv) + stale;
+            self.agenda.push(priority, number, mv);
+        }
     }
 
     /// Returns what is added to the priorities of a position that shows nothing new: the move that

@@ -2,15 +2,16 @@
 
 use referee_chess::{Bitboard, Color, File, Move, Position, Role};
 
+use crate::captures::analyze;
 use crate::draws::AutomaticDraws;
 use crate::guide::PLANS;
 use crate::limits::{
-    ATTEMPTS, BRANCH_STEPS, FORCED_PLIES, FULL_STEPS, PROBE_MOVES, PROBE_NODES, PROBE_PLIES,
-    QUICK_STEPS, SATURATION_COST, SHORT_ATTEMPT_NODES,
+    ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, DRAWS_ATTEMPT_NODES, FIRST_LONG_ATTEMPT, FORCED_PLIES,
+    FULL_CAPTURES, FULL_STEPS, PROBE_MOVES, PROBE_NODES, PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
 };
-use crate::search::{Found, Search};
+use crate::material;
+use crate::search::{Cut, Found, Search};
 use crate::verdict::{Budget, CanMate, Proof};
-use crate::{material, saturate};
 
 /// Returns whether a side can mate by any legal series of moves, with a line or a proof.
 ///
@@ -34,24 +35,56 @@ pub fn can_mate(
     budget: Budget,
     cancel: &dyn Fn() -> bool,
 ) -> CanMate {
+    decide(position, winner, budget, cancel).0
+}
+
+/// Returns the answer, and the positions that it cost.
+fn decide(
+    position: &Position,
+    winner: Color,
+    budget: Budget,
+    cancel: &dyn Fn() -> bool,
+) -> (CanMate, u64) {
     let (start, prefix) = match begin(position, winner) {
-        Begin::Answer(answer) => return answer,
+        Begin::Answer(answer) => return (answer, 1),
         Begin::Go(start, prefix) => (start, prefix),
     };
-    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner, FULL_STEPS) {
-        return CanMate::No(Proof::BlockedStructure);
+    let mut spent = 1;
+    if looks_blocked(&start, winner) {
+        let analysis = analyze(&start, winner, 0, FULL_STEPS);
+        spent += analysis.nodes;
+        if analysis.is_unwinnable {
+            return (CanMate::No(Proof::BlockedStructure), spent);
+        }
     }
-    match search(&start, winner, budget, cancel) {
-        CanMate::Yes(line) => CanMate::Yes([prefix, line].concat()),
-        other => other,
+    match search(&start, winner, budget.nodes(), &mut spent, cancel) {
+        CanMate::Yes(line) => (CanMate::Yes([prefix, line].concat()), spent),
+        other => (other, spent),
     }
 }
 
 /// Returns whether a side can mate before the game is drawn without a claim, by seventy-five
-/// moves (FIDE Laws 9.6.2) or fivefold repetition (9.6.1).
+/// moves (FIDE Laws 9.6.2) or fivefold repetition (9.6.1). A mate takes precedence over the
+/// seventy-five moves that it completes.
 ///
-/// Where the side could mate but for these draws, the answer is `No` with
-/// [`Proof::MoveCount`].
+/// Where the side could mate but for these draws, the answer is `No` with [`Proof::MoveCount`].
+/// The game may be drawn already: then the answer is that, too, unless the mate is on the board.
+///
+/// ```
+/// use referee_chess::{CastlingMode, Color, Position};
+/// use referee_mate::{AutomaticDraws, Budget, CanMate, Proof, can_mate_before_draws};
+///
+/// let ask = |fen| {
+///     let position = Position::from_fen(fen, CastlingMode::Standard).expect("the FEN is right");
+///     let draws = AutomaticDraws { history: &[] };
+///     can_mate_before_draws(&position, Color::White, &draws, Budget::FULL, &|| false)
+/// };
+/// // The queen mates on c8 with the last move that is left.
+/// assert!(ask("k7/8/1K6/8/8/8/8/2Q5 w - - 149 120").is_yes());
+/// // One move later it is too late.
+/// let answer = ask("1k6/8/1K6/8/8/8/8/2Q5 b - - 149 120");
+/// assert_eq!(answer, CanMate::No(Proof::MoveCount));
+/// ```
 #[must_use]
 pub fn can_mate_before_draws(
     position: &Position,
@@ -60,20 +93,32 @@ pub fn can_mate_before_draws(
     budget: Budget,
     cancel: &dyn Fn() -> bool,
 ) -> CanMate {
-    let plain = can_mate(position, winner, budget, cancel);
+    let (plain, mut spent) = decide(position, winner, budget, cancel);
     match &plain {
         CanMate::Yes(line) if draws.end_before_mate(position, line) => {}
         _ => return plain,
     }
-    let mut never = |_: &Position, _: bool| false;
-    let mut search = Search::new(winner, 0, budget.nodes(), cancel, &mut never, Some(draws));
-    match search.run(position) {
-        Found::Mate(line) => CanMate::Yes(line),
-        Found::Exhausted => CanMate::No(Proof::MoveCount),
-        Found::Interrupted => CanMate::Unknown {
-            nodes: search.visited(),
-        },
+    for attempt in 0..=PLANS.len() {
+        let is_last = attempt == PLANS.len();
+        let left = budget.nodes().saturating_sub(spent);
+        let room = if is_last {
+            left
+        } else {
+            left.min(DRAWS_ATTEMPT_NODES)
+        };
+        let mut pruner = Pruner::new(winner, is_last);
+        let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
+        let mut search = Search::new(winner, attempt, room, cancel, &mut prune, Some(draws));
+        if is_last {
+            search = search.by_clock();
+        }
+        match search.run(position) {
+            Found::Mate(line) => return CanMate::Yes(line),
+            Found::Exhausted => return CanMate::No(Proof::MoveCount),
+            Found::Interrupted => spent += search.spent(),
+        }
     }
+    CanMate::Unknown { nodes: spent }
 }
 
 /// Returns what can be said about a position within microseconds: `No` with its proof, `Yes` where
@@ -92,7 +137,9 @@ pub fn quick(position: &Position, winner: Color) -> CanMate {
         Begin::Answer(answer) => return answer,
         Begin::Go(start, _) => start,
     };
-    if looks_blocked(&start, winner) && saturate::is_unwinnable(&start, winner, QUICK_STEPS) {
+    if looks_blocked(&start, winner)
+        && analyze(&start, winner, QUICK_CAPTURES, QUICK_STEPS).is_unwinnable
+    {
         return CanMate::No(Proof::BlockedStructure);
     }
     CanMate::Unknown { nodes: 1 }
@@ -210,36 +257,39 @@ fn looks_blocked(position: &Position, winner: Color) -> bool {
 
 /// Searches for a mate: short attempts with different plans first, since one that fails goes
 /// astray for long, then the structure, then one long attempt in which hopeless branches are cut.
-fn search(start: &Position, winner: Color, budget: Budget, cancel: &dyn Fn() -> bool) -> CanMate {
-    let mut spent = 0;
-    for attempt in 0..=ATTEMPTS {
-        let is_last = attempt == ATTEMPTS;
+fn search(
+    start: &Position,
+    winner: Color,
+    budget: u64,
+    spent: &mut u64,
+    cancel: &dyn Fn() -> bool,
+) -> CanMate {
+    for (attempt, room) in ATTEMPTS.into_iter().enumerate() {
         if attempt == 1 {
-            spent += SATURATION_COST;
-            if saturate::is_unwinnable(start, winner, FULL_STEPS) {
+            let analysis = analyze(start, winner, FULL_CAPTURES, FULL_STEPS);
+            *spent += analysis.nodes;
+            if analysis.is_unwinnable {
                 return CanMate::No(Proof::BlockedStructure);
             }
         }
-        let left = budget.nodes().saturating_sub(spent);
-        let room = if is_last {
-            left
-        } else {
-            left.min(SHORT_ATTEMPT_NODES << (attempt / PLANS.len()))
-        };
-        let mut pruner = Pruner::new(winner, is_last);
+        let room = room.min(budget.saturating_sub(*spent));
+        let mut pruner = Pruner::new(winner, attempt >= FIRST_LONG_ATTEMPT);
         let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
         let plan = attempt % PLANS.len();
         let mut search = Search::new(winner, plan, room, cancel, &mut prune, None);
         match search.run(start) {
-            Found::Mate(line) => return CanMate::Yes(line),
+            Found::Mate(line) => {
+                *spent += search.spent();
+                return CanMate::Yes(line);
+            }
             Found::Exhausted => return CanMate::No(Proof::ExhaustedSearch),
-            Found::Interrupted => spent += search.visited(),
+            Found::Interrupted => *spent += search.spent(),
         }
-        if cancel() || spent >= budget.nodes() {
+        if cancel() || *spent >= budget {
             break;
         }
     }
-    CanMate::Unknown { nodes: spent }
+    CanMate::Unknown { nodes: *spent }
 }
 
 /// Cuts branches of a search in which the structure proves that the winner cannot mate. It asks
@@ -263,9 +313,9 @@ impl Pruner {
         }
     }
 
-    fn cut(&mut self, position: &Position, is_irreversible: bool) -> bool {
+    fn cut(&mut self, position: &Position, is_irreversible: bool) -> Cut {
         if !self.is_active || !is_irreversible {
-            return false;
+            return Cut::NONE;
         }
         let interval = if self.asked < 64 {
             1
@@ -274,12 +324,15 @@ impl Pruner {
         };
         self.skipped += 1;
         if self.skipped < interval {
-            return false;
+            return Cut::NONE;
         }
         self.skipped = 0;
         self.asked += 1;
-        let is_cut = saturate::is_unwinnable(position, self.winner, BRANCH_STEPS);
-        self.succeeded += u32::from(is_cut);
-        is_cut
+        let analysis = analyze(position, self.winner, BRANCH_CAPTURES, BRANCH_STEPS);
+        self.succeeded += u32::from(analysis.is_unwinnable);
+        Cut {
+            is_hopeless: analysis.is_unwinnable,
+            nodes: analysis.nodes,
+        }
     }
 }

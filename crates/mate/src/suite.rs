@@ -1,7 +1,10 @@
 //! Files of positions with known verdicts, and what we say about them.
 //!
 //! A line is two characters and a FEN: `W` or `-` for whether White can mate, `B` or `-` for Black.
-//! Lines that begin with `#` and empty lines say nothing. Each side is one query.
+//! Or it is fields parted by tabs: a FEN, whether White can mate and whether Black can, each `yes`
+//! or `no` and what else follows in the field, and further fields that are not looked at. Lines
+//! that begin with `#`, empty lines and a heading that begins with `fen` say nothing. Each side is
+//! one query.
 
 use core::fmt;
 
@@ -73,7 +76,7 @@ impl Verdict {
 pub fn cases(text: &str) -> impl Iterator<Item = Result<Case, CaseError>> + '_ {
     text.lines().enumerate().filter_map(|(index, line)| {
         let line = line.trim_end();
-        if line.is_empty() || line.starts_with('#') {
+        if line.is_empty() || line.starts_with('#') || line.starts_with("fen\t") {
             return None;
         }
         Some(
@@ -91,15 +94,10 @@ pub fn cases(text: &str) -> impl Iterator<Item = Result<Case, CaseError>> + '_ {
 }
 
 fn case(line: &str) -> Result<Case, String> {
-    let (marks, fen) = line
-        .split_once(' ')
-        .ok_or("a line is two characters, a space and a FEN")?;
-    let expected = match marks {
-        "WB" => [true, true],
-        "W-" => [true, false],
-        "-B" => [false, true],
-        "--" => [false, false],
-        _ => return Err(format!("expected WB, W-, -B or --, not {marks}")),
+    let (expected, fen) = if line.contains('\t') {
+        tabbed(line)?
+    } else {
+        marked(line)?
     };
     let fen = fen.trim();
     let position =
@@ -111,6 +109,38 @@ fn case(line: &str) -> Result<Case, String> {
         position,
         expected,
     })
+}
+
+/// Reads two characters and a FEN.
+fn marked(line: &str) -> Result<([bool; 2], &str), String> {
+    let (marks, fen) = line
+        .split_once(' ')
+        .ok_or("a line is two characters, a space and a FEN")?;
+    let expected = match marks {
+        "WB" => [true, true],
+        "W-" => [true, false],
+        "-B" => [false, true],
+        "--" => [false, false],
+        _ => return Err(format!("expected WB, W-, -B or --, not {marks}")),
+    };
+    Ok((expected, fen))
+}
+
+/// Reads a FEN and two answers, parted by tabs.
+fn tabbed(line: &str) -> Result<([bool; 2], &str), String> {
+    let mut fields = line.split('\t');
+    let fen = fields.next().unwrap_or_default();
+    let mut answer = |side: &str| {
+        let field = fields.next().unwrap_or_default();
+        match field.split_whitespace().next() {
+            Some("yes") => Ok(true),
+            Some("no") => Ok(false),
+            _ => Err(format!(
+                "expected yes or no for whether {side} can mate, not {field:?}"
+            )),
+        }
+    };
+    Ok(([answer("White")?, answer("Black")?], fen))
 }
 
 /// Returns a FEN with the fields at its end that some files leave out.

@@ -6,9 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod can_mate_command;
+mod conform_command;
+mod export_command;
+mod limits;
 mod log;
 mod perft_command;
+mod record_file;
 mod serve_command;
+mod verify_command;
 
 use std::process::ExitCode;
 
@@ -35,6 +40,12 @@ enum Command {
     CanMate(can_mate_command::CanMateArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
     Perft(perft_command::PerftArguments),
+    /// Plays conformance cases through the API of a referee, this one or another.
+    Conform(conform_command::ConformArguments),
+    /// Writes the record of a game, to be checked by `referee verify`.
+    Export(export_command::ExportArguments),
+    /// Checks exported game records: hash chain, signature, rulings, board and clocks.
+    Verify(verify_command::VerifyArguments),
 }
 
 fn main() -> ExitCode {
@@ -58,5 +69,8 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::CanMate(can_mate) => can_mate.run(),
         Command::Perft(perft) => perft.run(),
+        Command::Conform(conform) => conform.run(),
+        Command::Export(export) => export.run(),
+        Command::Verify(verify) => verify.run(),
     }
 }

@@ -1,17 +1,21 @@
 //! `referee serve`: opens the store, binds the listener, serves until a signal, drains, closes.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use referee_server::{ServeOptions, serve};
+use referee_server::limits::KEY_FILE_BYTES_MAX;
+use referee_server::{RecordKey, ServeOptions, serve};
 use referee_store::{SqliteStore, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+
+use crate::EXIT_USAGE;
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]
@@ -30,6 +34,10 @@ pub(crate) struct ServeArguments {
         value_parser = clap::value_parser!(u64).range(0..=600)
     )]
     drain_timeout_seconds: u64,
+    /// A file with the Ed25519 key that exported records are signed with: PKCS#8 in PEM, or the 32
+    /// bytes of the secret in hexadecimal digits or base64. Default: records are not signed.
+    #[arg(long, value_name = "FILE", env = "REFEREE_SIGNING_KEY")]
+    signing_key: Option<PathBuf>,
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
     #[arg(long, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -38,12 +46,19 @@ pub(crate) struct ServeArguments {
 impl ServeArguments {
     /// Runs the service until a signal.
     pub(crate) fn run(self) -> ExitCode {
+        let record_key = match self.signing_key.as_deref().map(read_key).transpose() {
+            Ok(record_key) => record_key,
+            Err(message) => {
+                eprintln!("error: {message}");
+                return ExitCode::from(EXIT_USAGE);
+            }
+        };
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         if let Some(threads) = self.threads {
             builder.worker_threads(usize::from(threads));
         }
         let outcome = match builder.enable_all().build() {
-            Ok(runtime) => runtime.block_on(self.run_until_signal()),
+            Ok(runtime) => runtime.block_on(self.run_until_signal(record_key)),
             Err(error) => Err(format!("cannot start threads: {error}")),
         };
         match outcome {
@@ -55,7 +70,7 @@ impl ServeArguments {
         }
     }
 
-    async fn run_until_signal(self) -> Result<(), String> {
+    async fn run_until_signal(self, record_key: Option<RecordKey>) -> Result<(), String> {
         let no_signal = |error| format!("cannot wait for signals: {error}");
         let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
@@ -87,14 +102,14 @@ impl ServeArguments {
             };
             tracing::info!(signal = name, "draining");
         };
-        let drain_timeout = Duration::from_secs(self.drain_timeout_seconds);
-        let served = serve(
-            listener,
-            Arc::clone(&store),
-            ServeOptions { drain_timeout },
-            stop,
-        )
-        .await;
+        if let Some(key) = &record_key {
+            tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
+        }
+        let options = ServeOptions {
+            drain_timeout: Duration::from_secs(self.drain_timeout_seconds),
+            record_key,
+        };
+        let served = serve(listener, Arc::clone(&store), options, stop).await;
         store
             .close()
             .await
@@ -106,6 +121,18 @@ impl ServeArguments {
         tracing::info!("stopped");
         Ok(())
     }
+}
+
+/// Reads the key that signs records, before a port is bound.
+fn read_key(path: &Path) -> Result<RecordKey, String> {
+    let fault = |text: String| format!("--signing-key (REFEREE_SIGNING_KEY): {text}");
+    let name = path.display();
+    let file = File::open(path).map_err(|error| fault(format!("{name}: {error}")))?;
+    let mut text = String::new();
+    file.take(KEY_FILE_BYTES_MAX as u64)
+        .read_to_string(&mut text)
+        .map_err(|error| fault(format!("{name}: {error}")))?;
+    RecordKey::read(&text).map_err(|error| fault(format!("{name}: {error}")))
 }
 
 /// Says on standard output where the service is to be reached, for scripts that start it.

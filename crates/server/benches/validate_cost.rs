@@ -56,6 +56,13 @@ impl RulesService for Echo {
         Err(Status::unimplemented("not part of the bench"))
     }
 
+    async fn can_mate(
+        &self,
+        _request: Request<v1::CanMateRequest>,
+    ) -> Result<Response<v1::CanMateResponse>, Status> {
+        Err(Status::unimplemented("not part of the bench"))
+    }
+
     async fn list_rule_profiles(
         &self,
         _request: Request<v1::ListRuleProfilesRequest>,

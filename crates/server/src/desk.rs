@@ -99,18 +99,22 @@ pub(crate) enum Recorded {
 
 impl Live {
     fn read(row: &GameRow) -> Result<Live, ApiError> {
-        let (genesis, game) = read_genesis(&row.genesis)?;
-        let update_time_us = row.create_time_us;
+        Live::begin(&row.genesis, row.create_time_us)
+    }
+
+    /// Begins with the stored bytes of a genesis.
+    pub(crate) fn begin(genesis: &[u8], create_time_us: i64) -> Result<Live, ApiError> {
+        let (genesis, game) = read_genesis(genesis)?;
         Ok(Live {
             genesis: Arc::new(genesis),
             game,
             sequence: 0,
-            update_time_us,
+            update_time_us: create_time_us,
             down_spans_seen: 0,
         })
     }
 
-    fn apply(&mut self, event: &v1::GameEvent) -> Result<(), ApiError> {
+    pub(crate) fn apply(&mut self, event: &v1::GameEvent) -> Result<(), ApiError> {
         if event.sequence != self.sequence + 1 {
             return Err(damaged("an event is missing"));
         }
@@ -458,7 +462,7 @@ impl Desk {
 }
 
 /// Lays down a judgment as the answer and as what is to be stored.
-fn lay_down(
+pub(crate) fn lay_down(
     live: &Live,
     message: &v1::Action,
     judgment: Judgment,
@@ -548,7 +552,11 @@ const BACKWARDS: &str = "must not be earlier than the action before; the standin
 
 /// Returns when an action happened on the time line of its game; `None` where the platform's time
 /// goes backwards.
-fn time_of(game: &Game, told: Option<ToldTime>, arrival_us: i64) -> Result<Option<Time>, ApiError> {
+pub(crate) fn time_of(
+    game: &Game,
+    told: Option<ToldTime>,
+    arrival_us: i64,
+) -> Result<Option<Time>, ApiError> {
     match (game.keeper(), told) {
         (Keeper::Referee, None) => {
             let ms = u64::try_from(arrival_us / 1_000).unwrap_or_default();

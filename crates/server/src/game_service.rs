@@ -11,8 +11,10 @@ use uuid::Uuid;
 
 use crate::actions::read_action;
 use crate::desk::{Desk, PLATFORM, resource_name};
+use crate::export::Export;
 use crate::fields::Fields;
 use crate::follow::{Follower, News, read_heartbeat};
+use crate::keys::RecordKey;
 use crate::limits;
 use crate::play::{Join, play};
 use crate::rules_service::{check_labels, read_creation};
@@ -23,14 +25,20 @@ use crate::view;
 /// Answers `GameService`.
 pub(crate) struct Games {
     desk: Arc<Desk>,
+    record_key: Option<Arc<RecordKey>>,
     openings: Openings,
     is_stopping: watch::Receiver<bool>,
 }
 
 impl Games {
-    pub(crate) fn new(desk: Arc<Desk>, is_stopping: watch::Receiver<bool>) -> Games {
+    pub(crate) fn new(
+        desk: Arc<Desk>,
+        record_key: Option<Arc<RecordKey>>,
+        is_stopping: watch::Receiver<bool>,
+    ) -> Games {
         Games {
             desk,
+            record_key,
             openings: Openings::new(),
             is_stopping,
         }
@@ -175,6 +183,21 @@ impl v1::game_service_server::GameService for Games {
                 Err(error) => sender.fail(error).await,
             }
         });
+        Ok(Response::new(outgoing))
+    }
+
+    type ExportGameStream = Outgoing<v1::ExportGameResponse>;
+
+    async fn export_game(
+        &self,
+        request: Request<v1::ExportGameRequest>,
+    ) -> Result<Response<Self::ExportGameStream>, Status> {
+        self.check_running()?;
+        let id = read_name("name", &request.get_ref().name)?;
+        let (desk, key) = (Arc::clone(&self.desk), self.record_key.clone());
+        let export = Export::begin(desk, key, &id).await?;
+        let (sender, outgoing) = self.openings.open()?;
+        tokio::spawn(export.run(sender, self.is_stopping.clone()));
         Ok(Response::new(outgoing))
     }
 }

@@ -127,3 +127,9 @@ pub const DOWN_SPANS_READ_MAX: usize = 256;
 pub const DOWN_SPANS_SETTLED_MAX: usize = 1_024;
 /// How long a unary call may take on the server.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// The entries of a record that are read at once to be exported.
+pub const EXPORT_PAGE_ENTRIES: usize = 256;
+/// The longest text of a key that is not in PEM, in bytes: 64 hexadecimal digits.
+pub const KEY_TEXT_BYTES_MAX: usize = 64;
+/// The longest file with a key, in bytes.
+pub const KEY_FILE_BYTES_MAX: usize = 4_096;

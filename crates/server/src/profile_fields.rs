@@ -193,6 +193,7 @@ parameters! {
     offer_declined_by: OfferDeclinedBy,
     offer_repeat: OfferRepeat,
     offer_cooldown_plies: Number,
+    offer_claims_insufficient: Flag,
     min_moves_for_agreement: Number,
     min_plies_for_agreement: Number,
     threefold: DrawRule,

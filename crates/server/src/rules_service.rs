@@ -99,7 +99,7 @@ fn validate(request: &v1::ValidateMoveRequest) -> Result<v1::ValidateMoveRespons
     );
     fields.finish()?;
     let game = read_game("position", position, profile)?;
-    if let Some(outcome) = game.outcome() {
+    if let Some(outcome) = game.end_on_board() {
         let answer = Answer::Illegal(v1::IllegalMove {
             reason: v1::IllegalReason::GameOver.into(),
             citation: outcome.citations.first().map(view::citation),

@@ -16,6 +16,7 @@ use tonic_health::ServingStatus;
 use crate::afterthought::look;
 use crate::desk::Desk;
 use crate::game_service::Games;
+use crate::keys::RecordKey;
 use crate::limits;
 use crate::pulse::{Pulse, beat};
 use crate::reject::RejectLayer;
@@ -29,12 +30,15 @@ pub struct ServeOptions {
     /// How long open calls and streams may go on after the signal to stop. Connections that are
     /// still open then are dropped, silent ones among them.
     pub drain_timeout: Duration,
+    /// What signs exported records; without it they are not signed.
+    pub record_key: Option<RecordKey>,
 }
 
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
         ServeOptions {
             drain_timeout: Duration::from_secs(10),
+            record_key: None,
         }
     }
 }
@@ -96,6 +100,7 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     set_health(&health, ServingStatus::Serving).await;
+    let drain_timeout = options.drain_timeout;
     let (stopping, is_stopping) = watch::channel(false);
     let (looks, queue) = mpsc::channel(limits::MATE_QUEUE_MAX);
     let pulse = Pulse::begin(&*store).await.map_err(ServeError::Store)?;
@@ -104,7 +109,8 @@ pub async fn serve(
     let keeping = tokio::spawn(keep_time(Arc::clone(&desk), is_stopping.clone()));
     let looking = look(Arc::clone(&desk), queue, is_stopping.clone());
     tokio::spawn(looking);
-    let games = Games::new(desk, is_stopping.clone());
+    let record_key = options.record_key.map(Arc::new);
+    let games = Games::new(desk, record_key, is_stopping.clone());
     let (v1, v1alpha) = (reflection(), reflection());
     let router = Server::builder()
         .timeout(limits::CALL_TIMEOUT)
@@ -141,7 +147,7 @@ pub async fn serve(
         let _ = tokio::join!(beating, keeping);
         ended
     };
-    match tokio::time::timeout(options.drain_timeout, drained).await {
+    match tokio::time::timeout(drain_timeout, drained).await {
         Ok(ended) => ended.map_err(ServeError::Transport),
         Err(_) => {
             tracing::warn!("dropped what was open at the drain deadline");

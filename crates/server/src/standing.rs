@@ -28,6 +28,7 @@ pub(crate) fn write_standing(game: &Game) -> v1::Standing {
         time: Some(duration(standing.time.ms())),
         touched_squares: names(&standing.touched),
         touch_order_unknown: standing.touched.order_unknown,
+        adjusting: standing.adjusting,
         released_move: standing
             .released
             .map(|(from, to)| format!("{from}{to}"))
@@ -166,6 +167,7 @@ pub(crate) fn stored_standing(
         draw_offer: stored_seat(event.draw_offer()),
         bound: stored_bound(event.bound_move.as_ref())?,
         touched: touched(&message.touched_squares, message.touch_order_unknown)?,
+        adjusting: message.adjusting,
         released: stored_release(&message.released_move)?,
         promotion: stored_promotion(message)?,
         uncompleted: Sides {

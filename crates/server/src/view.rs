@@ -331,6 +331,7 @@ fn reason(reason: Reason) -> v1::ruling::Reason {
         Reason::ClaimNotAllowed => Name::ClaimNotAllowed,
         Reason::ClaimAfterTouch => Name::ClaimAfterTouch,
         Reason::ClaimCannotWithdraw => Name::ClaimCannotWithdraw,
+        Reason::UnknownClaim => Name::UnknownClaim,
         Reason::ScoreNotAllowed => Name::ScoreNotAllowed,
         Reason::Stands => Name::Stands,
         Reason::WrongSeat => Name::WrongSeat,

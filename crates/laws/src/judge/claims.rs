@@ -30,8 +30,14 @@ impl Game {
             DrawClaim::Threefold => self.decide_counted(side, Counted::Threefold, intent, now),
             DrawClaim::Fifty => self.decide_counted(side, Counted::Fifty, intent, now),
             DrawClaim::PerpetualCheck => {
-                let text = "Perpetual check needs no claim, or is no ground under the rules.";
-                Err(not_allowed("9.2", text))
+                if self.profile().parameters.perpetual_check_draw {
+                    let text = "Under the rules of this game perpetual check needs no claim.";
+                    return Err(not_allowed("profile", text));
+                }
+                let text = "The rules of this game do not know perpetual check; it can only lead \
+                            to a claim of a third occurrence."
+                    .into();
+                Err(Ruling::refused(Reason::UnknownClaim, &["9.2"], text))
             }
             DrawClaim::OpponentInsufficient => self.decide_insufficient(side, now),
             DrawClaim::IllegalMove => self.decide_illegal_claim(Some(side), intent.ply, now),
@@ -214,6 +220,10 @@ impl Game {
         ply: Option<u32>,
         now: Time,
     ) -> Result<Draft, Ruling> {
+        if !self.counts_offences() {
+            let text = "Under the rules of this game illegal moves are refused, and none stands.";
+            return Err(not_allowed("7.5.1", text));
+        }
         let history = self.history();
         let now_ply = history.ply();
         let mover = |ply: u32| {
@@ -267,13 +277,19 @@ impl Game {
 
     /// The opponent broke touch-move with the last move (4.8).
     fn decide_touch_claim(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
+        if !self.profile().parameters.touch_move {
+            let text = "Under the rules of this game a touched piece binds to nothing.";
+            return Err(not_allowed("4.8", text));
+        }
         let breach = self.standing().breach.as_ref();
         let Some(breach) = breach.filter(|_| side == self.position().turn()) else {
-            let text = "No breach of the rules of touch-move can be claimed now: there was none, \
-                        or the claimant has touched a piece since."
-                .into();
-            return Err(Ruling::refused(Reason::ClaimTooLate, &["4.8"], text));
+            let text = "The last move of the opponent was no breach of touch-move.".into();
+            return Err(Ruling::refused(Reason::ClaimIncorrect, &["4.8"], text));
         };
+        if self.has_touched() {
+            let text = "The claimant has touched a piece since, and lost the claim.".into();
+            return Err(Ruling::refused(Reason::ClaimTooLate, &["4.8"], text));
+        }
         let mut draft = self.draft(now);
         self.rewind(&mut draft, breach.ply);
         draft.standing.touched = breach.touched.clone();

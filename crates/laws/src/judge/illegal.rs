@@ -1,6 +1,6 @@
 //! Illegal moves and other irregularities that count (7.5).
 
-use referee_chess::{Color, IllegalReason, Move, MoveError, Position, Role, Square, UciMove};
+use referee_chess::{Color, IllegalReason, Move, MoveError, Position, Rank, Role, Square, UciMove};
 
 use super::draft::Draft;
 use super::moves::named_move;
@@ -133,7 +133,10 @@ impl Game {
                 }
             }
         }
-        if !self.counts_offences() || self.position().board().piece_at(named.from).is_none() {
+        // No board has a way to name a piece of promotion away from the last rank.
+        let is_empty_word = named.promotion.is_some() && named.to.rank() != Rank::relative(side, 7);
+        let is_empty = self.position().board().piece_at(named.from).is_none();
+        if !self.counts_offences() || is_empty || is_empty_word {
             return Err(refused());
         }
         if intent.undetected
@@ -345,9 +348,14 @@ impl Game {
         }
     }
 
+    /// Whether nothing but the king on the square of arrival stands against a move.
     fn captures_king(&self, error: &MoveError) -> bool {
         let kings = self.position().board().role(Role::King);
-        named_move(error).is_some_and(|named| kings.contains(named.to) && named.from != named.to)
+        named_move(error).is_some_and(|named| {
+            kings.contains(named.to)
+                && named.from != named.to
+                && self.position().explain(named).is_none()
+        })
     }
 }
 

@@ -154,10 +154,14 @@ impl Game {
         draft.show(Evidence::Clock(reading));
         draft.clock(|clocks, _| clocks.fall(side, deadline));
         self.end_by_flag(&mut draft, side);
-        if matches!(
-            (action.seat, &action.intent),
-            (Seat::Referee, Intent::FlagFell { side: fallen }) if *fallen == side
-        ) {
+        let is_flag = match action.intent {
+            Intent::FlagFell { side: fallen } => action.seat == Seat::Referee && fallen == side,
+            Intent::Flag { side: fallen, .. } => {
+                fallen == side && action.seat != Seat::Player(side)
+            }
+            _ => false,
+        };
+        if is_flag {
             draft.ruling.verdict = Verdict::Accepted;
             draft.ruling.reason = None;
         }

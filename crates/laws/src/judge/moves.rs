@@ -97,13 +97,15 @@ impl Game {
         let is_irregular = draft.is_illegal || draft.standing.breach.is_some();
         let outcome = end_on_board(next, captures, self.profile())
             .filter(|outcome| !(is_irregular && is_by_position(outcome.termination)));
-        if intent.offer_draw && outcome.is_none() {
-            self.check_offer(side, next)?;
-        }
         let standing = &mut draft.standing;
         standing.begin_move();
         if declines(standing, side, self.profile().parameters.offer_declined_by) {
             self.refuse_offer_of(standing, !side);
+        }
+        // An own offer that stands needs no repetition, and the move is none the worse for it.
+        let offers = intent.offer_draw && standing.draw_offer != Some(side) && outcome.is_none();
+        if offers {
+            self.check_offer(standing, side, next)?;
         }
         if standing.started.is_some() && standing.arrived.of(side).is_none() {
             // Who moves is there (6.7).
@@ -121,7 +123,7 @@ impl Game {
             draft.end(outcome);
             return Ok(());
         }
-        if intent.offer_draw {
+        if offers {
             self.lay_offer(&mut draft.standing, side, next.ply());
         }
         draft.standing.uncompleted.set(side, !is_completed);
@@ -151,11 +153,13 @@ impl Game {
             complete(&mut draft, side);
             return Ok(draft);
         }
-        if self.position().turn() != side {
+        let released = self.released_move();
+        let runs = self.side_on_clock() == side || released.is_some();
+        if self.position().turn() != side || !runs {
             let text = format!("The clock of {side} does not run, so it cannot be pressed.");
             return Err(Ruling::refused(Reason::NotRunning, &["6.2.1"], text));
         }
-        if let Some(text) = self.released_move() {
+        if let Some(text) = released {
             // The piece was released, so that this completes its move (4.7, 6.2.1).
             let intent = MoveIntent {
                 two_hands,

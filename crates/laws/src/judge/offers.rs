@@ -7,7 +7,7 @@ use crate::articles::cite;
 use crate::clock::Time;
 use crate::game::Game;
 use crate::history::History;
-use crate::outcome::{Outcome, Termination};
+use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{OfferRepeat, OfferWindow};
 use crate::ruling::{Reason, Ruling};
 use crate::standing::{Phase, Standing};
@@ -31,8 +31,15 @@ impl Game {
             // An offer that meets an offer accepts it.
             return self.decide_acceptance(side, now);
         }
+        if self.profile().parameters.offer_claims_insufficient
+            && let Some(outcome) = self.find_insufficient(side)
+        {
+            let mut draft = self.draft(now);
+            draft.end_saying(outcome);
+            return Ok(draft);
+        }
         self.check_window(side)?;
-        self.check_offer(side, self.history())?;
+        self.check_offer(self.standing(), side, self.history())?;
         let mut draft = self.draft(now);
         self.lay_offer(&mut draft.standing, side, self.history().ply());
         let is_remarked = self.profile().parameters.offer_window == OfferWindow::Any;
@@ -45,6 +52,14 @@ impl Game {
             );
         }
         Ok(draft)
+    }
+
+    /// The draw of a player whose opponent cannot mate, where an offer claims it.
+    fn find_insufficient(&self, side: Color) -> Option<Outcome> {
+        let test = self.profile().parameters.flag_exception;
+        let no_mate = self.examine_end(self.history(), test, !side).no_mate()?;
+        let draw = Outcome::draw(Termination::ClaimOpponentInsufficient, "profile");
+        Some(draw.with(Evidence::NoMate(no_mate)))
     }
 
     /// After a move is made and before the clock is pressed, or while the game is adjourned.
@@ -80,8 +95,12 @@ impl Game {
 
     /// Whether a side may offer a draw in a game with these moves (9.1.1), once more where it has
     /// done so before.
-    pub(super) fn check_offer(&self, side: Color, history: &History) -> Result<(), Ruling> {
-        let standing = self.standing();
+    pub(super) fn check_offer(
+        &self,
+        standing: &Standing,
+        side: Color,
+        history: &History,
+    ) -> Result<(), Ruling> {
         if standing.draw_offer == Some(side) {
             let text = format!("{side}'s offer of a draw still stands and needs no repetition.");
             return Err(Ruling::refused(Reason::OfferRepeat, &["9.1.2.1"], text));
@@ -158,7 +177,7 @@ impl Game {
         let is_early = Color::ALL
             .iter()
             .any(|&color| self.history().moves_made(color) < least);
-        if is_early && !self.standing().offer_permitted {
+        if is_early {
             let text = "A draw cannot be agreed before each player has made a move.".into();
             return Err(Ruling::refused(Reason::OfferTooEarly, &["5.2.3"], text));
         }

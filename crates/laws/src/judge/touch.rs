@@ -1,6 +1,6 @@
 //! The hands of the players: touches, releases, adjusting, and what they bind to (4).
 
-use referee_chess::{Color, Move, MoveKind, Position, Role, Square};
+use referee_chess::{Color, File, Move, MoveKind, Position, Role, Square};
 
 use super::draft::Draft;
 use crate::action::TouchIntent;
@@ -207,8 +207,8 @@ impl Hands<'_> {
 
     /// A piece was released (4.7): where that was legal, the move is made.
     fn released(&self, from: Square, to: Square) -> Obligation {
-        if self.role(from) == Some(Role::King) && is_two_files_away(from, to) {
-            let castling = self.castling_towards(from, to);
+        let castling = self.castling_to(from, to);
+        if !castling.is_empty() || self.is_like_castling(from, to) {
             let (moves, duty) = if castling.is_empty() {
                 let other = self.of_piece(from);
                 (
@@ -237,10 +237,11 @@ impl Hands<'_> {
 
     /// The moves that are made by releasing a piece on a square.
     fn made(&self, from: Square, to: Square) -> Vec<Move> {
-        if self.role(from) == Some(Role::King) && is_two_files_away(from, to) {
-            self.castling_towards(from, to)
+        let landing = self.landing(from, to);
+        if landing.is_empty() {
+            self.castling_to(from, to)
         } else {
-            self.landing(from, to)
+            landing
         }
     }
 
@@ -249,18 +250,25 @@ impl Hands<'_> {
         self.those(|mv| mv.from() == from && mv.to() == to && mv.kind() != MoveKind::Castle)
     }
 
-    fn castling_towards(&self, king: Square, to: Square) -> Vec<Move> {
+    /// The castling by which a king that makes no other move there reaches a square.
+    fn castling_to(&self, king: Square, to: Square) -> Vec<Move> {
+        if !self.landing(king, to).is_empty() {
+            return Vec::new();
+        }
         self.those(|mv| {
+            let is_kingside = mv.to().file() > mv.from().file();
+            let arrival = if is_kingside { File::G } else { File::C };
             mv.kind() == MoveKind::Castle
-                && (mv.to().file() > king.file()) == (to.file() > king.file())
+                && mv.from() == king
+                && Square::at(arrival, king.rank()) == to
         })
     }
-}
 
-/// Whether a king that goes from one square to the other goes as for castling (3.8.2).
-fn is_two_files_away(from: Square, to: Square) -> bool {
-    let step = from.file().index().abs_diff(to.file().index());
-    step == 2 && from.rank() == to.rank()
+    /// Whether a king goes two squares along its rank, as for castling (3.8.2).
+    fn is_like_castling(&self, from: Square, to: Square) -> bool {
+        let step = from.file().index().abs_diff(to.file().index());
+        self.role(from) == Some(Role::King) && step == 2 && from.rank() == to.rank()
+    }
 }
 
 impl Game {
@@ -275,6 +283,16 @@ impl Game {
         }
         let hands = self.hands();
         let mut obligation = self.bound_as_obligation(&hands);
+        let parameters = &self.profile().parameters;
+        let touched = if parameters.touch_move {
+            hands.touched(&self.touches(&standing.touched))
+        } else {
+            Obligation::default()
+        };
+        if parameters.touch_enforcement == TouchEnforcement::OnClaim {
+            // Nothing kept the hand from releasing another piece, so the touch comes first.
+            obligation = obligation.and(touched.clone());
+        }
         if let Some((from, to)) = standing.released {
             obligation = obligation.and(hands.released(from, to));
         }
@@ -283,10 +301,7 @@ impl Game {
             let duty = format!("the {role} has touched {square}, so the pawn becomes that");
             obligation = obligation.and(Obligation::to(moves, "4.4.4", duty));
         }
-        if !self.profile().parameters.touch_move {
-            return obligation;
-        }
-        obligation.and(hands.touched(&self.touches(&standing.touched)))
+        obligation.and(touched)
     }
 
     fn hands(&self) -> Hands<'_> {
@@ -349,7 +364,8 @@ impl Game {
             return Err(Ruling::refused(Reason::NotAllowed, &["4.3"], text));
         }
         let mut draft = self.draft(now);
-        if intent != TouchIntent::Play {
+        let is_adjusting = intent == TouchIntent::Adjust && self.standing().adjusting;
+        if is_adjusting || intent == TouchIntent::Accidental {
             return Ok(draft);
         }
         if side != self.position().turn() {
@@ -359,6 +375,10 @@ impl Game {
         }
         self.lay_hands_on(&mut draft, side, squares);
         draft.standing.touched.order_unknown |= order_unknown;
+        if intent == TouchIntent::Adjust && draft.outcome.is_none() {
+            let text = "It was not announced that pieces would be adjusted, so the touch binds.";
+            draft.remark(&["4.2.1", "4.2.2"], text.into());
+        }
         Ok(draft)
     }
 
@@ -380,7 +400,7 @@ impl Game {
                 draft.standing.touched.add(square);
             }
         }
-        if draft.standing.breach.take().is_some() {
+        if draft.standing.breach.is_some() {
             self.end_after_breach(draft);
         }
     }
@@ -401,7 +421,9 @@ impl Game {
             let text = "Only the player who has the move may adjust pieces.".into();
             return Err(Ruling::refused(Reason::NotYourTurn, &["4.2.1"], text));
         }
-        Ok(self.draft(now))
+        let mut draft = self.draft(now);
+        draft.standing.adjusting = true;
+        Ok(draft)
     }
 
     pub(super) fn decide_release(

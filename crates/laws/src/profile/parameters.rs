@@ -183,6 +183,9 @@ parameters! {
     /// The half-moves from one offer of a player to the next, where
     /// [`OfferRepeat::Cooldown`] asks for them. At most [`Parameters::OFFER_COOLDOWN_PLIES_MAX`].
     offer_cooldown_plies: u32, up to OFFER_COOLDOWN_PLIES_MAX;
+    /// Whether an offer is a claim as well that the opponent cannot mate, which draws the game
+    /// where it is so by the test of `flag_exception`.
+    offer_claims_insufficient: bool;
     /// The number of moves that each side must have made before the players can agree to a draw
     /// (5.2.3, 9.1.1). At most [`Parameters::MIN_MOVES_FOR_AGREEMENT_MAX`].
     min_moves_for_agreement: u32, up to MIN_MOVES_FOR_AGREEMENT_MAX;

@@ -266,3 +266,8 @@ fn play_file(name: &str) {
 fn the_cases_hold() {
     play_file("laws.jsonl");
 }
+
+#[test]
+fn the_own_cases_hold() {
+    play_file("own_laws.jsonl");
+}

@@ -88,13 +88,10 @@ fn check_entry(before: &Game, entry: &Entry, after: &Game) -> Result<(), TestCas
         let touches = &after.standing().touched;
         let mut kept = before.standing().clone();
         kept.touched.clone_from(touches);
-        // To touch a piece declines an offer, and gives up the claim of a breach (9.1.2.1, 4.8).
+        // To touch a piece declines an offer (9.1.2.1).
         if after.standing().draw_offer.is_none() {
             kept.draw_offer = None;
             kept.offer_barred = after.standing().offer_barred;
-        }
-        if after.standing().breach.is_none() {
-            kept.breach = None;
         }
         kept.clocks.clone_from(&after.standing().clocks);
         kept.time = after.standing().time;

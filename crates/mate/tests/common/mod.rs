@@ -1,12 +1,14 @@
 //! What the suites share: where their data are, chance from a seed, and independent replay.
 #![allow(dead_code, reason = "each suite uses a part of it")]
 
+pub(crate) mod retrograde;
+
 use std::path::{Path, PathBuf};
 
+use referee_chess::mailbox::{Mailbox, PlainMove};
 use referee_chess::{
     Board, CastlingMode, Color, File, Move, Piece, Position, Rank, Role, Setup, Square, Tolerance,
 };
-use shakmaty::Position as _;
 
 /// Numbers that look random and are the same in every run (xorshift64).
 pub(crate) struct Chance(u64);
@@ -45,38 +47,33 @@ pub(crate) fn read(fen: &str) -> Position {
         .unwrap_or_else(|error| panic!("{fen}: {error}"))
 }
 
-/// Replays a line in the generator of shakmaty, and returns whether it ends in a mate by a side.
+/// Replays a line on the mailbox board, which shares no code with the generator that found it,
+/// and returns whether each move is legal and the last one mates for a side.
 pub(crate) fn is_mating_line(start: &Position, line: &[Move], winner: Color) -> bool {
-    let setup: shakmaty::fen::Fen = start.to_string().parse().expect("our FEN is one");
-    let mode = match start.castling_mode() {
-        CastlingMode::Standard => shakmaty::CastlingMode::Standard,
-        CastlingMode::Chess960 => shakmaty::CastlingMode::Chess960,
-    };
-    let mut position = setup
-        .into_position::<shakmaty::Chess>(mode)
-        .or_else(shakmaty::PositionError::ignore_too_much_material)
-        .or_else(shakmaty::PositionError::ignore_impossible_check)
-        .expect("shakmaty takes the position");
+    let mut at = Mailbox::from(&start.to_setup());
     for &mv in line {
-        let uci: shakmaty::uci::UciMove = format!("{mv:?}").parse().expect("our move is one");
-        match uci.to_move(&position) {
-            Ok(legal) => position.play_unchecked(legal),
-            Err(_) => return false,
+        let mv = PlainMove::from(mv);
+        if !at.is_legal(mv) {
+            return false;
         }
+        at = at.after_unchecked(mv);
     }
-    let loser_to_move = (position.turn() == shakmaty::Color::White) == (winner == Color::Black);
-    position.is_checkmate() && loser_to_move
+    at.is_checkmate() && at.turn() != winner
+}
+
+/// Returns a color of the crate that chasolver uses.
+pub(crate) fn chess_color(color: Color) -> chess::Color {
+    match color {
+        Color::White => chess::Color::White,
+        Color::Black => chess::Color::Black,
+    }
 }
 
 /// What chasolver says: `Some(true)` for "can mate". `None` where it does not know, or cannot
 /// read the position.
 pub(crate) fn chasolver(position: &Position, winner: Color) -> Option<bool> {
     let board: chess::Board = position.to_string().parse().ok()?;
-    let winner = match winner {
-        Color::White => chess::Color::White,
-        Color::Black => chess::Color::Black,
-    };
-    chasolver::winnability(&board, winner)
+    chasolver::winnability(&board, chess_color(winner))
         .map(|answer| matches!(answer, chasolver::Winnability::Winnable { .. }))
 }
 
@@ -180,6 +177,50 @@ pub(crate) fn random_wall(chance: &mut Chance) -> Position {
         place(Color::Black, Role::King, chance);
         if chance.below(2) == 0 {
             place(Color::ALL[chance.below(2)], Role::Bishop, chance);
+        }
+        let mut setup = Setup::empty(CastlingMode::Standard);
+        setup.board = board;
+        setup.turn = Color::ALL[chance.below(2)];
+        if let Ok(position) = Position::from_setup(&setup) {
+            return position;
+        }
+    }
+}
+
+/// Returns a position in which pawns bar each other from edge to edge, with bishops and knights
+/// on either side: in many of them a side, or both, can never mate.
+pub(crate) fn random_fortress(chance: &mut Chance) -> Position {
+    const ROLES: [Role; 4] = [Role::Bishop, Role::Bishop, Role::Bishop, Role::Knight];
+    loop {
+        let mut board = Board::empty();
+        let first = chance.below(2) as u8;
+        let mut rank = 2 + chance.below(3) as u8;
+        for file in (first..8).step_by(2).filter_map(File::new) {
+            if chance.below(5) == 0 {
+                rank = 2 + chance.below(3) as u8;
+            }
+            for (color, rank) in [(Color::White, rank), (Color::Black, rank + 1)] {
+                if let Some(rank) = Rank::new(rank) {
+                    let role = Role::Pawn;
+                    board.put(Square::at(file, rank), Piece { color, role });
+                }
+            }
+        }
+        let mut place = |color, role, chance: &mut Chance| {
+            // Mostly on its own side of the wall.
+            let half = chance.below(24) as u8 + if color == Color::White { 0 } else { 40 };
+            let any = chance.below(64) as u8;
+            let square = if chance.below(6) == 0 { any } else { half };
+            let square = Square::from_low_bits(square);
+            if board.piece_at(square).is_none() {
+                board.put(square, Piece { color, role });
+            }
+        };
+        for color in Color::ALL {
+            place(color, Role::King, chance);
+        }
+        for _ in 0..chance.below(5) {
+            place(Color::ALL[chance.below(2)], ROLES[chance.below(4)], chance);
         }
         let mut setup = Setup::empty(CastlingMode::Standard);
         setup.board = board;

@@ -1,0 +1,148 @@
+//! Looking at the record of a whole game: where it was over before it went on, and whether the
+//! result that it tells can be.
+
+use referee_chess::{Color, Move, Position};
+
+use crate::adjudicate::end_on_board;
+use crate::history::{History, HistoryError};
+use crate::mate::{CanMate, NoMate, Purpose, Tier, examine};
+use crate::outcome::{GameResult, Outcome};
+use crate::profile::Profile;
+
+/// What a review finds against a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// The game was over, and went on.
+    PlayedOn {
+        /// The ply of the position in which it was over.
+        ply: u32,
+        /// How it was over.
+        outcome: Outcome,
+    },
+    /// The board tells another result than the record.
+    ResultConflict {
+        /// What the record tells.
+        recorded: GameResult,
+        /// What the board tells.
+        outcome: Outcome,
+    },
+    /// The record tells that a side has won that could not mate any more, so that neither a flag
+    /// nor a resignation nor an illegal move can have won the game (5.1.2, 6.9, 7.5.5).
+    WinnerCannotMate {
+        /// The proof.
+        no_mate: NoMate,
+    },
+    /// The game ended on the board, and the record tells no result.
+    ResultMissing {
+        /// What the board tells.
+        outcome: Outcome,
+    },
+}
+
+/// What a review tells of a game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Review {
+    /// The half-moves that were played.
+    pub plies: u32,
+    /// The end that the last position brings about by itself.
+    pub outcome: Option<Outcome>,
+    /// What was found against the record, in the order of the game; at most
+    /// [`Review::FINDINGS_MAX`].
+    pub findings: Vec<Finding>,
+}
+
+impl Review {
+    /// The greatest number of findings that are kept of one game.
+    pub const FINDINGS_MAX: usize = 64;
+
+    /// Reviews a game: legal moves from a position, and the result that the record tells, where it
+    /// tells one.
+    ///
+    /// A game that is played on after it was over is looked at to its end, for records of games
+    /// played without a referee are full of them; each kind of end is found once.
+    ///
+    /// # Errors
+    ///
+    /// Where there are more than [`History::MOVES_MAX`] moves.
+    ///
+    /// ```
+    /// use referee_chess::Position;
+    /// use referee_laws::{Color, Finding, GameResult, Profile, Review};
+    ///
+    /// let mut position = Position::startpos();
+    /// let mut moves = Vec::new();
+    /// for san in ["f3", "e5", "g4", "Qh4#"] {
+    ///     let mv = position.read_san(san)?;
+    ///     position.play_unchecked(mv);
+    ///     moves.push(mv);
+    /// }
+    /// let told = Some(GameResult::Win(Color::White));
+    /// let review = Review::of(&Position::startpos(), moves, told, &Profile::fide_standard())?;
+    /// assert!(matches!(review.findings[..], [Finding::ResultConflict { .. }]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(
+        start: &Position,
+        moves: impl IntoIterator<Item = Move>,
+        recorded: Option<GameResult>,
+        profile: &Profile,
+    ) -> Result<Review, HistoryError> {
+        let mut history = History::new(start.clone());
+        let mut findings: Vec<Finding> = Vec::new();
+        let mut outcome = None;
+        for mv in moves {
+            if let Some(outcome) = outcome.take() {
+                note_played_on(&mut findings, history.ply(), outcome);
+            }
+            history.play(mv)?;
+            outcome = end_on_board(&history, (0, 0), profile);
+        }
+        match (&outcome, recorded) {
+            (Some(outcome), None) => findings.push(Finding::ResultMissing {
+                outcome: outcome.clone(),
+            }),
+            (Some(outcome), Some(recorded)) if outcome.result != recorded => {
+                findings.push(Finding::ResultConflict {
+                    recorded,
+                    outcome: outcome.clone(),
+                });
+            }
+            (None, Some(GameResult::Win(winner))) => {
+                if let Some(no_mate) = cannot_mate(&history, winner, profile) {
+                    findings.push(Finding::WinnerCannotMate { no_mate });
+                }
+            }
+            _ => {}
+        }
+        findings.truncate(Review::FINDINGS_MAX);
+        Ok(Review {
+            plies: history.ply(),
+            outcome,
+            findings,
+        })
+    }
+}
+
+/// Notes that a game went on after its end: of each kind of end the first.
+fn note_played_on(findings: &mut Vec<Finding>, ply: u32, outcome: Outcome) {
+    let is_known = findings.iter().any(|finding| {
+        matches!(finding, Finding::PlayedOn { outcome: known, .. }
+            if known.termination == outcome.termination)
+    });
+    if !is_known {
+        findings.push(Finding::PlayedOn { ply, outcome });
+    }
+}
+
+/// The quick proof that a side cannot mate, where the profile lets nobody win so.
+fn cannot_mate(history: &History, winner: Color, profile: &Profile) -> Option<NoMate> {
+    let parameters = &profile.parameters;
+    if !parameters.resign_no_mate_draw {
+        return None;
+    }
+    let rules = (profile, Purpose::Flag, Tier::Quick);
+    match examine(parameters.flag_exception, history, winner, rules) {
+        CanMate::No(no_mate) => Some(no_mate),
+        CanMate::Yes(_) | CanMate::Unknown => None,
+    }
+}

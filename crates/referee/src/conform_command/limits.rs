@@ -1,0 +1,25 @@
+//! The bounds of `referee conform`.
+
+use std::time::Duration;
+
+/// The longest line of a file of cases, in bytes. The longest record that a case may hold is
+/// 1 MiB, which grows by a third where its bytes are written as base64, and is there twice.
+pub(super) const LINE_LENGTH_MAX: usize = 4 << 20;
+
+/// How many cases are played at once. A case waits for the disk most of the time.
+pub(super) const CASES_AT_ONCE: usize = 16;
+
+/// How long one call may take. A ruling may have to search for a mate.
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long a connection may take to come about.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the own server may take to end.
+pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The deepest count of moves that a case may ask for: some seconds on one thread.
+pub(super) const PERFT_DEPTH_MAX: u64 = 6;
+
+/// The most characters of an answer that are shown with a failure.
+pub(super) const SHOWN_CHARS_MAX: usize = 600;

@@ -1,0 +1,222 @@
+//! Judging a stored record again, entry by entry: what this referee would have laid down.
+
+use std::fmt;
+
+use referee_api::v1;
+use referee_chess::Color;
+use referee_laws::{
+    Action, CanMate, Game, Intent, Keeper, MateFinding, Seat, Start, Tier, can_mate, mate_budget,
+};
+
+use crate::actions::{Submitted, read_action};
+use crate::clocks::{stored_color, stored_ms, stored_time};
+use crate::desk::{Live, lay_down, time_of};
+use crate::limits;
+use crate::status::ApiError;
+use crate::view;
+
+/// A record, replayed up to some entry.
+///
+/// It is a fold of what was ruled, as a game is. [`judge`](Replay::judge) says what this referee
+/// rules on an entry; [`apply`](Replay::apply) does what the record says, whether or not that is
+/// the same.
+///
+/// ```
+/// use prost::Message;
+/// use referee_api::v1;
+/// use referee_server::Replay;
+///
+/// let genesis = v1::Game { name: "games/board-1".into(), ..v1::Game::default() };
+/// let replay = Replay::begin(&genesis.encode_to_vec())?;
+/// assert_eq!(replay.outcome_at_start().result(), v1::GameResult::Ongoing);
+/// # Ok::<(), referee_server::ReplayError>(())
+/// ```
+pub struct Replay {
+    live: Live,
+}
+
+/// A record cannot be replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError {
+    reason: String,
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+impl ReplayError {
+    fn new(reason: impl Into<String>) -> ReplayError {
+        ReplayError {
+            reason: reason.into(),
+        }
+    }
+}
+
+impl From<ApiError> for ReplayError {
+    fn from(error: ApiError) -> ReplayError {
+        match error {
+            ApiError::InvariantBroken { what } => ReplayError::new(what),
+            error => ReplayError::new(error.to_action_error().message),
+        }
+    }
+}
+
+impl Replay {
+    /// Begins with the stored bytes of a genesis.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are no game that could have been created.
+    pub fn begin(genesis: &[u8]) -> Result<Replay, ReplayError> {
+        let live = Live::begin(genesis, 0)?;
+        Ok(Replay { live })
+    }
+
+    /// Returns the outcome that this referee sees in the position that the game begins in.
+    #[must_use]
+    pub fn outcome_at_start(&self) -> v1::Outcome {
+        let game = &self.live.game;
+        let (_, count) = game.standing().capture_count;
+        let start = Start {
+            base: game.history().base().clone(),
+            moves: game.history().moves().map(|uci| uci.to_string()).collect(),
+            plies_without_capture: Some(count),
+            ..Start::default()
+        };
+        let points = game.profile().parameters.points;
+        // The moves of the genesis were played before, so that they can be played here.
+        let judged = Game::new(game.profile().clone(), &start).ok();
+        view::outcome(judged.as_ref().and_then(Game::outcome), points)
+    }
+
+    /// Returns the game as it stands, in the form of the contract.
+    #[must_use]
+    pub fn game(&self) -> v1::Game {
+        self.live.view()
+    }
+
+    /// Judges the action of an entry at the entry's time, and returns the answer that this referee
+    /// would have given: with the event that it would have recorded, unless it refuses.
+    ///
+    /// # Errors
+    ///
+    /// Where the entry names no action or no time, or an action that cannot be read.
+    pub fn judge(&self, event: &v1::GameEvent) -> Result<v1::SubmitActionResponse, ReplayError> {
+        let message = event
+            .action
+            .as_ref()
+            .ok_or_else(|| ReplayError::new("there is no action"))?;
+        let action = self.read(message)?;
+        let standing = event.standing.as_ref();
+        let now = stored_time(standing.and_then(|standing| standing.time))?;
+        let now =
+            now.ok_or_else(|| ReplayError::new("there is no time on the game's time line"))?;
+        let time = event
+            .event_time
+            .ok_or_else(|| ReplayError::new("there is no time of the event"))?;
+        let arrival_us = time
+            .seconds
+            .checked_mul(1_000_000)
+            .and_then(|us| us.checked_add(i64::from(time.nanos) / 1_000))
+            .ok_or_else(|| ReplayError::new("the time of the event is out of range"))?;
+        let judgment = self.live.game.judge(&action, now);
+        let (response, _) = lay_down(&self.live, message, judgment, arrival_us);
+        Ok(response)
+    }
+
+    /// Returns when an action happened by what the platform said with it, on the game's time line
+    /// in milliseconds; `None` where the referee keeps the time, or acted by itself.
+    ///
+    /// # Errors
+    ///
+    /// Where the action cannot be read, or its time goes backwards or beyond the line.
+    pub fn told_ms(&self, message: &v1::Action) -> Result<Option<u64>, ReplayError> {
+        let game = &self.live.game;
+        if message.seat() == v1::Seat::Referee || game.keeper() == Keeper::Referee {
+            return Ok(None);
+        }
+        let Submitted { told_time, .. } = read_action(message)?;
+        match time_of(game, told_time, 0)? {
+            Some(time) => Ok(Some(time.ms())),
+            None => Err(ReplayError::new(
+                "the time that the platform told is earlier than that of the entry before",
+            )),
+        }
+    }
+
+    /// Does what an entry says.
+    ///
+    /// # Errors
+    ///
+    /// Where the entry cannot be done: then nothing after it can be judged.
+    pub fn apply(&mut self, event: &v1::GameEvent) -> Result<(), ReplayError> {
+        self.live.apply(event).map_err(ReplayError::from)
+    }
+
+    fn read(&self, message: &v1::Action) -> Result<Action, ReplayError> {
+        if message.seat() != v1::Seat::Referee {
+            return Ok(read_action(message)?.action);
+        }
+        let Some(v1::action::Kind::RefereeFinding(finding)) = &message.kind else {
+            return Err(ReplayError::new("the referee does nothing but find things"));
+        };
+        let kind = finding.kind.as_ref();
+        let intent = match kind.ok_or_else(|| ReplayError::new("the finding names nothing"))? {
+            v1::referee_finding::Kind::FlagFallen(side) => {
+                let side = v1::Color::try_from(*side).ok().and_then(stored_color);
+                let side = side.ok_or_else(|| ReplayError::new("the flag is nobody's"))?;
+                Intent::FlagFell { side }
+            }
+            v1::referee_finding::Kind::DownTime(time) => Intent::WasDown {
+                down_ms: stored_ms(Some(*time))?.unwrap_or_default(),
+            },
+            v1::referee_finding::Kind::MateDecided(decided) => {
+                Intent::MateDecided(self.examine(decided)?)
+            }
+        };
+        Ok(Action {
+            seat: Seat::Referee,
+            intent,
+        })
+    }
+
+    /// Asks again who can mate, since a finding keeps the answer and not its proof. Of a side that
+    /// was not asked, or not decided, nothing is asked.
+    fn examine(&self, decided: &v1::MateDecided) -> Result<MateFinding, ReplayError> {
+        let mut history = self.live.game.history().clone();
+        if decided.ply > history.ply() {
+            return Err(ReplayError::new(
+                "the finding is about a ply that was not reached",
+            ));
+        }
+        history.reinstate(decided.ply);
+        let nodes = decided.nodes.min(limits::MATE_NODES_PROVISIONAL);
+        let ask = |side, told: v1::CanMate| {
+            if matches!(told, v1::CanMate::Unknown | v1::CanMate::Unspecified) {
+                return Ok(CanMate::Unknown);
+            }
+            let found = can_mate(history.position(), side, Tier::Full(mate_budget(nodes)));
+            let found_name = view::can_mate(&found);
+            if found_name == told {
+                return Ok(found);
+            }
+            Err(ReplayError::new(format!(
+                "whether {side} can mate after ply {} was found to be {}, but it is {}",
+                decided.ply,
+                told.as_str_name(),
+                found_name.as_str_name()
+            )))
+        };
+        Ok(MateFinding {
+            ply: decided.ply,
+            white: ask(Color::White, decided.white())?,
+            black: ask(Color::Black, decided.black())?,
+            nodes: decided.nodes,
+        })
+    }
+}
