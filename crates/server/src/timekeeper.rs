@@ -18,7 +18,8 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::clocks::duration;
-use crate::desk::{Cell, Desk, Finding, Live, Recorded, key_of, resource_name};
+use crate::desk::{Cell, Desk, Live, key_of, resource_name};
+use crate::finding::Finding;
 use crate::limits;
 use crate::pulse::us;
 use crate::status::{ApiError, from_append};
@@ -179,9 +180,7 @@ impl Desk {
     ) -> Result<(), ApiError> {
         let (message, action) = finding.into_action();
         let recorded = self.record(place, &message, &action, times).await?;
-        if let Recorded::Done(response) = recorded
-            && response.event.is_none()
-        {
+        if recorded.is_some_and(|response| response.event.is_none()) {
             return Err(ApiError::InvariantBroken {
                 what: format!("the referee refused what it found: {}", message.request_id),
             });

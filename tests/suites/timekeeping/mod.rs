@@ -101,7 +101,7 @@ fn found(event: &GameEvent) -> Option<Found> {
         action.request_id.contains(' '),
         "a caller could send that id"
     );
-    kind.clone()
+    *kind
 }
 
 fn ms(duration: Option<prost_types::Duration>) -> i64 {
@@ -160,7 +160,7 @@ fn check_ledger(events: &[GameEvent], begin_ms: i64) {
         let clocks = event.standing.clone().unwrap_or_default().clocks;
         let clocks = clocks.expect("a timed game has clocks");
         for (side, clock) in [(Color::White, &clocks.white), (Color::Black, &clocks.black)] {
-            let clock = clock.clone().unwrap_or_default();
+            let clock = (*clock).unwrap_or_default();
             assert_eq!(ms(clock.time_left), left[&side], "{event:#?}");
         }
         since = clocks.since.map(|since| ms(Some(since)));
