@@ -1,7 +1,8 @@
 //! The referee keeps time: flags that fall by themselves, and down time that nobody is charged for.
 //!
-//! A flag falls at its deadline. That it has fallen is written [`FLAG_SETTLING`] later, so that a
-//! move that arrived in time gets into the record first. An action that comes in between waits for
+//! A flag falls at its deadline: the entry that says so is of the first millisecond after it, and
+//! is written [`FLAG_SETTLING`] later, so that a move that arrived in time gets into the record
+//! first. An action that comes in between waits for
 //! the same moment.
 //!
 //! [`FLAG_SETTLING`]: limits::FLAG_SETTLING
@@ -167,7 +168,7 @@ impl Desk {
         };
         // A flag is down from the first moment after its deadline.
         let down = deadline.checked_add_ms(1).unwrap_or(deadline);
-        self.record_finding((cell, slot, id), finding, (down, time_us(deadline)))
+        self.record_finding((cell, slot, id), finding, (down, time_us(down)))
             .await
     }
 
