@@ -291,3 +291,6 @@ async fn look_at_due(desk: &Arc<Desk>, is_stopping: &watch::Receiver<bool>) -> b
     while looks.join_next().await.is_some() {}
     is_full && !*is_stopping.borrow()
 }
+
+#[cfg(test)]
+mod tests;
