@@ -19,6 +19,7 @@
 //! | `timekeeping` | flags, bonuses, pauses and down time by the real clock, to the millisecond |
 //! | `discovery` | reflection in both versions |
 //! | `conformance` | the cases that need neither clocks nor hands |
+//! | `verify` | exported records: sound, tampered with, and no records at all |
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
 //! | `grpcurl` | the commands of the README, with the real program
 
@@ -39,4 +40,5 @@ mod rooms;
 mod service;
 mod tidy;
 mod timekeeping;
+mod verify;
 mod watching;
