@@ -2,16 +2,25 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use referee_api::v1::action::Kind;
 use referee_api::v1::{
-    AnnounceAdjust, ExportGameRequest, MakeMove, RuleProfile, Seat, Variant, position,
+    AnnounceAdjust, ClockKeeper, ExportGameRequest, GetGameRequest, MakeMove, RuleProfile, Seat,
+    StartGame, Variant, position,
 };
 use referee_tests::process::Referee;
 use referee_tests::{lines, texts, tool, wire};
 use tonic::Code;
 
+use super::record::Record;
 use super::{act, export, play_sample, run, start_with_key, timed, verify_text};
+
+/// After this time something hangs.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How long the service is away: longer than between two signs of life.
+const AWAY: Duration = Duration::from_secs(4);
 
 /// Exports games into files and verifies them all.
 fn verify_all(referee: &Referee, folder: &Path, ids: &[String]) {
@@ -42,7 +51,7 @@ async fn well_known_games_are_sound() {
         let game = timed("fide_standard", "40/7200:3600+30");
         let created = games.create_game(wire::create(&id, game)).await;
         created.expect("the game is created");
-        for (ply, text) in texts(&line["uci"]).iter().enumerate() {
+        for (ply, text) in texts(&line["moves"]).iter().enumerate() {
             let kind = wire::make_move(text);
             let answer = act(&mut games, &id, wire::on_move(ply), kind, 977).await;
             assert!(answer.event.is_some(), "{id}: {text}");
@@ -121,30 +130,27 @@ async fn a_record_of_many_pages_is_whole() {
         .create_game(wire::create("long", Default::default()))
         .await;
     created.expect("the game is created");
+    let knights = ["g1f3", "g8f6", "f3g1", "f6g8"];
+    let pawns = [
+        "a2a3", "a7a6", "b2b3", "b7b6", "c2c3", "c7c6", "d2d3", "d7d6",
+    ];
+    // A position stands three times at most before two pawns begin anew.
+    let rounds = pawns
+        .chunks(2)
+        .flat_map(|pawns| [&knights[..], &knights, pawns].concat());
     let mut count = 0;
-    for ply in 0..300 {
-        let text = ["g1f3", "g8f6", "f3g1", "f6g8"][ply % 4];
+    for (ply, text) in rounds.enumerate() {
         let seat = wire::on_move(ply);
-        // Four occurrences are as many as a game takes; a pawn move begins anew.
-        let pawns = [
-            "a2a3", "a7a6", "b2b3", "b7b6", "c2c3", "c7c6", "d2d3", "d7d6",
-        ];
-        let (round, at) = (ply / 10, ply % 10);
-        let text = match at {
-            8 | 9 => pawns.get(2 * round + at - 8).copied().unwrap_or("end"),
-            _ => text,
-        };
-        if text == "end" {
-            break;
-        }
-        let adjust = wire::submit("long", seat, Kind::AnnounceAdjust(AnnounceAdjust {}));
-        for request in [adjust, wire::submit("long", seat, wire::make_move(text))] {
+        let adjust = || Kind::AnnounceAdjust(AnnounceAdjust {});
+        let words = (0..8).map(|_| wire::submit("long", seat, adjust()));
+        for request in words.chain([wire::submit("long", seat, wire::make_move(text))]) {
             let answer = games.submit_action(request).await;
             let answer = answer.expect("the action is judged").into_inner();
             assert!(answer.event.is_some(), "{ply}: {text}: {answer:?}");
             count += 1;
         }
     }
+    assert_eq!(count, 360, "more than a page of the store");
     let said = verify_text(export(&referee, "long").as_bytes(), &[]);
     said.expect(0, &format!("-: {count} entries verified"));
 }
@@ -155,7 +161,7 @@ async fn castling_promotion_and_illegal_moves_that_stand_are_sound() {
     let referee = start_with_key(folder.path());
     let mut games = referee.games().await;
     let castling = "r3k2r/P6p/8/8/8/8/7P/R3K2R w KQkq - 0 1";
-    let shuffled = "1r2k1r1/P6p/8/8/8/8/7P/1R2K1R1 w KQkq - 0 1";
+    let shuffled = "1r2k1r1/P5pp/8/8/8/8/6PP/1R2K1R1 w KQkq - 0 1";
     let cases: [(&str, &str, Variant, &[&str]); 3] = [
         (
             "standard",
@@ -167,14 +173,14 @@ async fn castling_promotion_and_illegal_moves_that_stand_are_sound() {
             "chess960",
             shuffled,
             Variant::Chess960,
-            &["e1g1", "e8b8", "a7b8n", "g8g1"],
+            &["e1g1", "e8b8", "a7a8n", "g8f8"],
         ),
-        // The second and the third are illegal, and nobody notices.
+        // All but the first are illegal, and nobody notices.
         (
             "undetected",
             castling,
             Variant::Standard,
-            &["e1g1", "e8e6", "a1a5", "h8h7"],
+            &["e1g1", "e8e6", "f1b5", "h7h4"],
         ),
     ];
     let mut ids = Vec::new();
@@ -211,4 +217,57 @@ async fn castling_promotion_and_illegal_moves_that_stand_are_sound() {
         ids.push(id.to_owned());
     }
     verify_all(&referee, folder.path(), &ids);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_referee_found_by_itself_is_sound() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
+    let referee = start_with_key(folder.path());
+    let mut games = referee.games().await;
+    // In the first game the flag falls by itself; in the second the service is away for a while.
+    for (id, pgn) in [("flag", "1"), ("down", "600+2")] {
+        let mut game = timed("lichess", pgn);
+        let settings = game.clock_settings.get_or_insert_default();
+        settings.keeper = ClockKeeper::Referee.into();
+        let created = games.create_game(wire::create(id, game)).await;
+        created.expect("the game is created");
+        for (seat, kind) in [
+            (Seat::Arbiter, Kind::StartGame(StartGame {})),
+            (Seat::White, wire::make_move("e4")),
+            (Seat::Black, wire::make_move("e5")),
+        ] {
+            let answer = games.submit_action(wire::submit(id, seat, kind)).await;
+            answer.expect("the action is judged");
+        }
+    }
+    wait_for_entry(&referee, "flag", 4).await;
+    let flag = Record::read(&export(&referee, "flag")).event(4);
+    let found = flag.action.and_then(|action| action.kind);
+    assert!(matches!(found, Some(Kind::RefereeFinding(_))), "{found:?}");
+    referee.kill();
+    tokio::time::sleep(AWAY).await;
+    let referee = start_with_key(folder.path());
+    let resign = wire::submit("down", Seat::White, wire::resign());
+    let resigned = referee.games().await.submit_action(resign).await;
+    assert_eq!(
+        resigned.expect("the action is judged").get_ref().sequence,
+        5
+    );
+    verify_all(&referee, folder.path(), &["flag".into(), "down".into()]);
+}
+
+/// Waits until a game has so many entries.
+async fn wait_for_entry(referee: &Referee, id: &str, sequence: i64) {
+    let end = Instant::now() + PATIENCE;
+    let mut games = referee.games().await;
+    loop {
+        let name = format!("games/{id}");
+        let game = games.get_game(GetGameRequest { name }).await;
+        let game = game.expect("the game is there").into_inner().game;
+        if game.is_some_and(|game| game.sequence >= sequence) {
+            return;
+        }
+        assert!(Instant::now() < end, "{id} has no entry {sequence}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }

@@ -146,7 +146,11 @@ const CHANGES: &[Change] = &[
     },
     Change {
         what: "a line left out",
-        change: |record| record.change(2, |event| drop(event.ledger.remove(0))),
+        change: |record| {
+            record.change(2, |event| {
+                event.ledger.remove(0);
+            });
+        },
         rehash: true,
         said: &["entry 2: clock: Black has made 1 moves, but its lines come to 0"],
     },
