@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod can_mate_command;
+mod judge_command;
 mod log;
 mod perft_command;
 mod serve_command;
@@ -33,6 +34,8 @@ enum Command {
     Serve(serve_command::ServeArguments),
     /// Says whether a side can still mate by any series of legal moves.
     CanMate(can_mate_command::CanMateArguments),
+    /// Re-judges games from files in Portable Game Notation.
+    Judge(judge_command::JudgeArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
     Perft(perft_command::PerftArguments),
 }
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
     match arguments.command {
         Command::Serve(serve) => serve.run(),
         Command::CanMate(can_mate) => can_mate.run(),
+        Command::Judge(judge) => judge.run(),
         Command::Perft(perft) => perft.run(),
     }
 }
