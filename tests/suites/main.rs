@@ -21,7 +21,6 @@
 //! | `discovery` | reflection in both versions |
 //! | `conformance` | every conformance case, played by `referee conform` |
 //! | `sequences` | the reports whose steps are words, as calls of the service |
-//! | `conformance` | the cases that need neither clocks nor hands |
 //! | `verify` | exported records: sound, tampered with, and no records at all |
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
 //! | `grpcurl` | the commands of the README, with the real program
