@@ -100,7 +100,7 @@ fn all_lines_one_by_one_agree() {
     let classes = [[Role::Queen], [Role::Rook]].map(|roles| pieces(Color::White, &roles));
     for class in classes {
         let table = tables.get(class, Color::White);
-        for _ in 0..8_000 {
+        for _ in 0..400 {
             let index = chance.below(table.size());
             // Three halfmoves to the mate leave lines that are few enough to be tried.
             let (Some(3), Some(position)) = (table.plies(index), table.position(index)) else {
