@@ -215,6 +215,14 @@ impl Desk {
         Ok(live.clone())
     }
 
+    /// Returns whether a game is over.
+    pub(crate) async fn is_over(&self, id: &str) -> Result<bool, ApiError> {
+        let cell = self.cell(id);
+        let mut live = cell.live.lock().await;
+        let live = self.up_to_date(&cell, &mut live, id).await?;
+        Ok(live.game.outcome().is_some())
+    }
+
     /// Returns the sequence of a game, to be waited on.
     pub(crate) fn sequence(&self, id: &str) -> watch::Receiver<i64> {
         self.cell(id).sequence.subscribe()

@@ -20,6 +20,7 @@ mod game_service;
 mod keys;
 pub mod limits;
 mod mating;
+mod pgn_games;
 mod play;
 mod profile_fields;
 mod pulse;
@@ -33,6 +34,7 @@ mod standing;
 mod status;
 mod stream;
 mod timekeeper;
+mod verdicts;
 mod view;
 
 pub use keys::{KeyError, RecordKey, read_public_key};
