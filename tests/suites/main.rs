@@ -19,7 +19,9 @@
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `timekeeping` | flags, bonuses, pauses and down time by the real clock, to the millisecond |
 //! | `discovery` | reflection in both versions |
-//! | `conformance` | the cases that need neither clocks nor hands |
+//! | `conformance` | every conformance case, played by `referee conform` |
+//! | `sequences` | the reports whose steps are words, as calls of the service |
+//! | `verify` | exported records: sound, tampered with, and no records at all |
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
 //! | `grpcurl` | the commands of the README, with the real program
 
@@ -38,7 +40,9 @@ mod playing;
 mod profiles;
 mod ranges;
 mod rooms;
+mod sequences;
 mod service;
 mod tidy;
 mod timekeeping;
+mod verify;
 mod watching;

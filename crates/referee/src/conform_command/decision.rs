@@ -81,7 +81,9 @@ fn read_end(action: &str, fields: &Fields) -> Result<Kind, CaseError> {
         }),
         "found_colours_reversed" => Kind::ColorsReversed(v1::ColorsReversed {}),
         "found_wrong_initial_position" => Kind::WrongInitialPosition(v1::WrongInitialPosition {}),
-        "observed_both_kings_in_check" | "observed_pawn_on_last_rank" => {
+        "observed_both_kings_in_check"
+        | "observed_pawn_on_last_rank"
+        | "observed_illegal_position" => {
             let still_after_next_move = fields.flag("still_after_next_move")?;
             Kind::IllegalPositionSeen(v1::IllegalPositionSeen {
                 still_after_next_move: still_after_next_move.unwrap_or_default(),

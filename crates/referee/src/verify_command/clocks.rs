@@ -50,7 +50,7 @@ impl Clocks {
     /// Sets the clocks as a game begins with them.
     pub(crate) fn begin(genesis: &v1::Game) -> Result<Clocks, String> {
         let settings = genesis.clock_settings.clone().unwrap_or_default();
-        let setup = genesis.setup.clone().unwrap_or_default();
+        let setup = genesis.setup.unwrap_or_default();
         let own = |control: &Option<v1::TimeControl>| {
             let control = control.as_ref().or(settings.time_control.as_ref());
             control.map_or(Vec::new(), |control| control.periods.clone())
@@ -92,7 +92,7 @@ impl Clocks {
         // What the record says goes on, so that one change is told once.
         if let Some(standing) = &event.standing {
             if let Some(clocks) = &standing.clocks {
-                self.before = clocks.clone();
+                self.before = *clocks;
             }
             if let Ok(Some(ms)) = ms_of(standing.time) {
                 self.time_ms = ms;
@@ -454,17 +454,10 @@ impl<'a> Sum<'a> {
             }
         }
         let clocks = &self.clocks.before;
-        let run = |clocks: &v1::Clocks| {
-            let v1::Clocks {
-                running,
-                since,
-                spent,
-                paused,
-                ..
-            } = *clocks;
-            (running, since, spent, paused)
-        };
-        if !has_lines && run(clocks) != run(self.after) {
+        let run = |clocks: &v1::Clocks| (clocks.running, clocks.since, clocks.spent, clocks.paused);
+        // Clocks that stand still end with the game, and no time has passed on them.
+        let is_laid_aside = clocks.paused && run(self.after) == run(&v1::Clocks::default());
+        if !has_lines && run(clocks) != run(self.after) && !is_laid_aside {
             faults.push("which clock runs, and since when, changed without a line".into());
         }
         self.check_run(time_ms, faults)
