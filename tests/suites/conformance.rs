@@ -292,8 +292,8 @@ fn good_case() -> Value {
     })
 }
 
-#[test]
-fn a_case_that_cannot_be_read_fails_by_its_line_and_field() {
+/// Cases that cannot be read, each with what is said of it.
+fn unreadable_cases() -> Vec<(Value, &'static str)> {
     let change = |path: &str, value: Value| {
         let mut case = good_case();
         *case.pointer_mut(path).expect("the path is there") = value;
@@ -359,6 +359,12 @@ fn a_case_that_cannot_be_read_fails_by_its_line_and_field() {
         "kind: 'poem' is no kind of report",
     ));
     cases.push((json!({"id": "bare"}), "events: is missing"));
+    cases
+}
+
+#[test]
+fn a_case_that_cannot_be_read_fails_by_its_line_and_field() {
+    let cases = unreadable_cases();
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = folder.path().join("cases.jsonl");
     let mut all: Vec<Value> = cases.iter().map(|(case, _)| case.clone()).collect();

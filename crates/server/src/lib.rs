@@ -11,6 +11,7 @@ mod afterthought;
 mod clocks;
 mod content;
 mod desk;
+mod details;
 mod export;
 mod fields;
 mod follow;
@@ -35,5 +36,6 @@ mod view;
 
 pub use keys::{KeyError, RecordKey, read_public_key};
 pub use replay::{Replay, ReplayError};
+pub use details::ErrorDetails;
 pub use serve::{ServeError, ServeOptions, serve};
 pub use status::{ApiError, DOMAIN, Violation};

@@ -4,6 +4,7 @@ mod board;
 mod rulings;
 
 use referee_api::v1;
+use referee_server::ErrorDetails;
 use serde_json::Value;
 use tonic::{Code, Status};
 
@@ -194,7 +195,10 @@ impl Report {
         let answer = clients.rules.adjudicate_position(request).await;
         let found = match &answer {
             Ok(_) => "accepted".to_owned(),
-            Err(status) => super::target::metadata_of(status, "issues").unwrap_or_default(),
+            Err(status) => {
+                let mut details = ErrorDetails::read(status);
+                details.metadata.remove("issues").unwrap_or_default()
+            }
         };
         if found.split(',').any(|found| found == issue) {
             return Ok(Vec::new());
