@@ -98,6 +98,16 @@ impl Referee {
     /// Where it does not come up.
     #[must_use]
     pub fn start_in(folder: &Path) -> Referee {
+        Referee::start_with(folder, &[])
+    }
+
+    /// Starts a referee on the store in a folder, with further options.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not come up.
+    #[must_use]
+    pub fn start_with(folder: &Path, options: &[&str]) -> Referee {
         let log = File::options()
             .create(true)
             .append(true)
@@ -105,6 +115,7 @@ impl Referee {
         let mut child = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0", "--store"])
             .arg(folder.join("referee.db"))
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log.expect("the log can be written"))

@@ -14,12 +14,14 @@
 //! | `evidence` | why a move is illegal and what an end rests on |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
+//! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `timekeeping` | flags, bonuses, pauses and down time by the real clock, to the millisecond |
 //! | `discovery` | reflection in both versions |
 //! | `conformance` | every conformance case, played by `referee conform` |
 //! | `sequences` | the reports whose steps are words, as calls of the service |
+//! | `verify` | exported records: sound, tampered with, and no records at all |
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
 //! | `grpcurl` | the commands of the README, with the real program
 
@@ -33,6 +35,7 @@ mod grpcurl;
 mod limits;
 mod masters;
 mod mating;
+mod pgn_games;
 mod playing;
 mod profiles;
 mod ranges;
@@ -41,4 +44,5 @@ mod sequences;
 mod service;
 mod tidy;
 mod timekeeping;
+mod verify;
 mod watching;

@@ -48,13 +48,6 @@ pub(super) fn read(fields: &Fields) -> Result<Kind, CaseError> {
             let ply = fields.small_number("ply")?.ok_or_else(missing)?;
             Kind::ReinstatePosition(v1::ReinstatePosition { ply })
         }
-        "found_illegal_move" => {
-            // The position before that move is put back.
-            let missing = || fields.error("ply", "is missing, or is not from 1 up");
-            let ply = fields.small_number("ply")?;
-            let ply = ply.and_then(|ply| ply.checked_sub(1)).ok_or_else(missing)?;
-            Kind::ReinstatePosition(v1::ReinstatePosition { ply })
-        }
         "set_counter" | "set_counters" => set_counters(fields)?,
         _ => read_end(action, fields)?,
     })

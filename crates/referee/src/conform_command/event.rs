@@ -317,6 +317,13 @@ fn read_others(kind: &str, fields: &Fields) -> Steps {
             arbiter(Kind::SignResult(v1::SignResult { result }))
         }
         "set_counter" => arbiter(decision::wrap(decision::set_counters(fields)?)),
+        "arbiter" if fields.text("action")? == Some("found_illegal_move") => {
+            arbiter(Kind::ClaimDraw(v1::ClaimDraw {
+                claim: v1::DrawClaim::IllegalMove.into(),
+                ply: fields.small_number("ply")?,
+                ..v1::ClaimDraw::default()
+            }))
+        }
         "arbiter" => arbiter(decision::wrap(decision::read(fields)?)),
         _ => return Ok(None),
     };

@@ -454,17 +454,10 @@ impl<'a> Sum<'a> {
             }
         }
         let clocks = &self.clocks.before;
-        let run = |clocks: &v1::Clocks| {
-            let v1::Clocks {
-                running,
-                since,
-                spent,
-                paused,
-                ..
-            } = *clocks;
-            (running, since, spent, paused)
-        };
-        if !has_lines && run(clocks) != run(self.after) {
+        let run = |clocks: &v1::Clocks| (clocks.running, clocks.since, clocks.spent, clocks.paused);
+        // Clocks that stand still end with the game, and no time has passed on them.
+        let is_laid_aside = clocks.paused && run(self.after) == run(&v1::Clocks::default());
+        if !has_lines && run(clocks) != run(self.after) && !is_laid_aside {
             faults.push("which clock runs, and since when, changed without a line".into());
         }
         self.check_run(time_ms, faults)
