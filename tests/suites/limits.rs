@@ -201,6 +201,42 @@ fn of_actions() -> Vec<Stated> {
         ("Setup.white_illegal_moves", "Limit:", illegal),
         ("Setup.black_illegal_moves", "Limit:", illegal),
         ("Setup.plies_without_capture", "Limit:", plies),
+        (
+            "VerifyGamesRequest.pgn",
+            "Limit:",
+            limits::PGN_PIECE_BYTES_MAX,
+        ),
+        (
+            "ImportPgnRequest.pgn",
+            "Limit:",
+            limits::PGN_PIECE_BYTES_MAX,
+        ),
+        (
+            "ImportPgnRequest.game_id",
+            "Limit:",
+            limits::GAME_ID_BYTES_MAX,
+        ),
+        (
+            "ImportPgnRequest.request_id",
+            "Limit:",
+            limits::REQUEST_ID_BYTES_MAX,
+        ),
+        ("ImportPgnRequest.labels", "Limit:", limits::LABELS_MAX),
+        (
+            "ImportPgnRequest.labels",
+            "Limit of each key:",
+            limits::LABEL_KEY_BYTES_MAX,
+        ),
+        (
+            "ImportPgnRequest.labels",
+            "Limit of each value:",
+            limits::LABEL_VALUE_BYTES_MAX,
+        ),
+        (
+            "ExportPgnRequest.name",
+            "Limit:",
+            limits::GAME_NAME_BYTES_MAX,
+        ),
         ("OfferDraw.condition", "Limit:", reason),
         ("TouchPieces.squares", "Limit:", limits::TOUCHED_SQUARES_MAX),
         (

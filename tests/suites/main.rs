@@ -14,11 +14,13 @@
 //! | `evidence` | why a move is illegal and what an end rests on |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
+//! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `timekeeping` | flags, bonuses, pauses and down time by the real clock, to the millisecond |
 //! | `discovery` | reflection in both versions |
-//! | `conformance` | the cases that need neither clocks nor hands |
+//! | `conformance` | every conformance case, played by `referee conform` |
+//! | `sequences` | the reports whose steps are words, as calls of the service |
 //! | `verify` | exported records: sound, tampered with, and no records at all |
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
 //! | `grpcurl` | the commands of the README, with the real program
@@ -33,10 +35,12 @@ mod grpcurl;
 mod limits;
 mod masters;
 mod mating;
+mod pgn_games;
 mod playing;
 mod profiles;
 mod ranges;
 mod rooms;
+mod sequences;
 mod service;
 mod tidy;
 mod timekeeping;

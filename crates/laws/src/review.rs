@@ -1,6 +1,8 @@
 //! Looking at the record of a whole game: where it was over before it went on, and whether the
 //! result that it tells can be.
 
+use core::fmt;
+
 use referee_chess::{Color, Move, Position};
 
 use crate::adjudicate::end_on_board;
@@ -37,6 +39,39 @@ pub enum Finding {
         /// What the board tells.
         outcome: Outcome,
     },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PlayedOn { ply, outcome } => {
+                write!(
+                    f,
+                    "The game was over after ply {ply} and went on. {}",
+                    outcome.text
+                )
+            }
+            Self::ResultConflict { recorded, outcome } => write!(
+                f,
+                "The record tells {}, but the board tells {}. {}",
+                recorded.score(),
+                outcome.result.score(),
+                outcome.text
+            ),
+            Self::WinnerCannotMate { no_mate } => write!(
+                f,
+                "The record tells that {} has won, who could not mate any more, so neither a flag \
+                 nor a resignation can have won the game. {}",
+                no_mate.side, no_mate.text
+            ),
+            Self::ResultMissing { outcome } => write!(
+                f,
+                "The record tells no result, but the board tells {}. {}",
+                outcome.result.score(),
+                outcome.text
+            ),
+        }
+    }
 }
 
 /// What a review tells of a game.

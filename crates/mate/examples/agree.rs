@@ -2,7 +2,9 @@
 //!
 //! `cargo run --release -p referee-mate --example agree -- [POSITIONS] [SEED]`; a million where
 //! nothing is said. Each side of each position is one question. Every line of a yes is replayed on
-//! the mailbox board. Ends with 1 if any answer contradicts, and prints what stayed unknown.
+//! the mailbox board, which settles the question: where chasolver denies such a mate, it is wrong,
+//! and the position is printed. Ends with 1 if any answer contradicts, and prints what stayed
+//! unknown.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -20,6 +22,8 @@ struct Counts {
     quick: u64,
     /// What chasolver does not know.
     silent: u64,
+    /// Mates that chasolver denies, although the line was replayed.
+    denied: u64,
     wrong: u64,
 }
 
@@ -57,8 +61,14 @@ fn main() {
         wrong += count.wrong;
         println!(
             "{name}: {} yes, {} no ({} by the quick tier), {} unknown, {} unknown to chasolver, \
-             {} contradictions",
-            count.yes, count.no, count.quick, count.unknown, count.silent, count.wrong
+             {} denied by it, {} contradictions",
+            count.yes,
+            count.no,
+            count.quick,
+            count.unknown,
+            count.silent,
+            count.denied,
+            count.wrong
         );
     }
     println!("{positions} positions, seed {seed}: {wrong} contradictions");
@@ -72,7 +82,12 @@ fn compare(position: &Position, winner: Color, counts: &mut Counts) {
     let is_wrong = match &answer {
         CanMate::Yes(line) => {
             counts.yes += 1;
-            theirs == Some(false) || !common::is_mating_line(position, line, winner)
+            let is_mate = common::is_mating_line(position, line, winner);
+            if is_mate && theirs == Some(false) {
+                counts.denied += 1;
+                println!("denied: {winner} {position}: {line:?}");
+            }
+            !is_mate
         }
         CanMate::No(_) => {
             counts.no += 1;

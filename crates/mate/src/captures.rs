@@ -22,7 +22,7 @@ pub(crate) struct Analysis {
 }
 
 /// Steps that count as one position of the search. They take longer, but save more.
-const STEPS_PER_NODE: u32 = 32;
+pub(crate) const STEPS_PER_NODE: u32 = 32;
 
 /// Looks for a proof that a side can never mate. None is found, too, where `steps` do not suffice;
 /// a step takes some 30 nanoseconds. So many `captures` are looked at one by one.

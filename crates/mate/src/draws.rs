@@ -5,6 +5,22 @@ use referee_chess::{Move, Position, PositionKey};
 use crate::limits::{AUTOMATIC_DRAW_APPEARANCES, AUTOMATIC_DRAW_HALFMOVES};
 
 /// What the game so far means for the draws without a claim.
+///
+/// ```
+/// use referee_chess::{CastlingMode, Color, Position};
+/// use referee_mate::{AutomaticDraws, Budget, CanMate, Proof, can_mate_before_draws};
+///
+/// let fen = "k7/8/1K6/8/8/8/8/2Q5 w - - 8 90";
+/// let position = Position::from_fen(fen, CastlingMode::Standard).expect("the FEN is right");
+/// let ask = |history: &[_]| {
+///     let draws = AutomaticDraws { history };
+///     can_mate_before_draws(&position, Color::White, &draws, Budget::FULL, &|| false)
+/// };
+/// assert!(ask(&[position.exact_key()]).is_yes());
+/// // The position is there for the fifth time: the game has ended.
+/// let answer = ask(&[position.exact_key(); 5]);
+/// assert_eq!(answer, CanMate::No(Proof::MoveCount));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AutomaticDraws<'a> {
     /// The keys of all positions of the game up to the one asked about, that one included; empty

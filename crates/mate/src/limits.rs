@@ -8,9 +8,9 @@ pub const QUICK_NODES: u64 = 1_000;
 /// own: about a second.
 pub const FULL_NODES: u64 = 2_000_000;
 
-/// The greatest budget that is taken; a greater one is cut to this. The search keeps about 100
-/// bytes for each position that it visits.
-pub const MAX_NODES: u64 = 50_000_000;
+/// The greatest budget that is taken; a greater one is cut to this. The search keeps some 400
+/// bytes for each position that it visits, most of them for moves that were not made yet.
+pub const MAX_NODES: u64 = 10_000_000;
 
 /// Forced moves that are followed before anything else is tried.
 pub const FORCED_PLIES: u32 = 100;
@@ -58,7 +58,7 @@ pub const FULL_STEPS: u32 = 2_000_000;
 pub const BRANCH_STEPS: u32 = 20_000;
 
 /// Captures that the quick tier follows one by one in the structure.
-pub const QUICK_CAPTURES: u32 = 2;
+pub const QUICK_CAPTURES: u32 = 0;
 
 /// Captures that the full tier follows one by one in the structure of the position asked about.
 pub const FULL_CAPTURES: u32 = 6;

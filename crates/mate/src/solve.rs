@@ -2,12 +2,13 @@
 
 use referee_chess::{Bitboard, Color, File, Move, Position, Role};
 
-use crate::captures::analyze;
+use crate::captures::{STEPS_PER_NODE, analyze};
 use crate::draws::AutomaticDraws;
 use crate::guide::PLANS;
 use crate::limits::{
     ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, DRAWS_ATTEMPT_NODES, FIRST_LONG_ATTEMPT, FORCED_PLIES,
-    FULL_CAPTURES, FULL_STEPS, PROBE_MOVES, PROBE_NODES, PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
+    FULL_CAPTURES, FULL_STEPS, MAX_NODES, PROBE_MOVES, PROBE_NODES, PROBE_PLIES, QUICK_CAPTURES,
+    QUICK_STEPS,
 };
 use crate::material;
 use crate::search::{Cut, Found, Search};
@@ -149,6 +150,14 @@ pub fn quick(position: &Position, winner: Color) -> CanMate {
 /// 5.2.2). `false` says nothing; [`can_mate`] decides.
 ///
 /// A position that is mate or stalemate is the end of the game, and not called dead.
+///
+/// ```
+/// use referee_chess::{CastlingMode, Position};
+///
+/// let read = |fen| Position::from_fen(fen, CastlingMode::Standard).expect("the FEN is right");
+/// assert!(referee_mate::is_dead_quick(&read("8/8/8/4k3/8/8/3B4/4K3 w - - 0 1")));
+/// assert!(!referee_mate::is_dead_quick(&read("8/8/8/4k3/8/8/3R4/4K3 w - - 0 1")));
+/// ```
 #[must_use]
 pub fn is_dead_quick(position: &Position) -> bool {
     let mut proofs = Color::ALL.map(|color| quick(position, color)).into_iter();
@@ -266,7 +275,9 @@ fn search(
 ) -> CanMate {
     for (attempt, room) in ATTEMPTS.into_iter().enumerate() {
         if attempt == 1 {
-            let analysis = analyze(start, winner, FULL_CAPTURES, FULL_STEPS);
+            let left = budget.saturating_sub(*spent).min(MAX_NODES) as u32;
+            let steps = FULL_STEPS.min(left.saturating_mul(STEPS_PER_NODE));
+            let analysis = analyze(start, winner, FULL_CAPTURES, steps);
             *spent += analysis.nodes;
             if analysis.is_unwinnable {
                 return CanMate::No(Proof::BlockedStructure);

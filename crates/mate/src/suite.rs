@@ -5,6 +5,20 @@
 //! or `no` and what else follows in the field, and further fields that are not looked at. Lines
 //! that begin with `#`, empty lines and a heading that begins with `fen` say nothing. Each side is
 //! one query.
+//!
+//! ```
+//! use referee_mate::Budget;
+//! use referee_mate::suite::{cases, judge};
+//!
+//! let text = "# Only White has a rook.\nW- 8/8/4k3/3R4/2K5/8/8/8 b - -\n";
+//! let mut passed = 0;
+//! for case in cases(text) {
+//!     let case = case.expect("the line is right");
+//!     let verdicts = judge(&case, Budget::FULL, &|| false);
+//!     passed += verdicts.iter().filter(|verdict| verdict.is_passed()).count();
+//! }
+//! assert_eq!(passed, 2);
+//! ```
 
 use core::fmt;
 
@@ -73,6 +87,20 @@ impl Verdict {
 }
 
 /// Reads a suite. Pieces may be impossible, as in composed problems; counters may be missing.
+///
+/// # Errors
+///
+/// A line that is none gives its number and the reason, and the next ones are read all the same.
+///
+/// ```
+/// use referee_mate::suite::cases;
+///
+/// let mut lines = cases("W? 8/8/4k3/3R4/2K5/8/8/8 b - -\n-- 8/8/4k3/8/2K5/8/8/8 b");
+/// let error = lines.next().expect("there are two lines").expect_err("W? are no marks");
+/// assert_eq!(error.to_string(), "line 1: expected WB, W-, -B or --, not W?");
+/// let case = lines.next().expect("there are two lines").expect("this one is right");
+/// assert_eq!((case.line, case.expected), (2, [false, false]));
+/// ```
 pub fn cases(text: &str) -> impl Iterator<Item = Result<Case, CaseError>> + '_ {
     text.lines().enumerate().filter_map(|(index, line)| {
         let line = line.trim_end();
@@ -152,7 +180,18 @@ fn completed(fen: &str) -> String {
     missing.fold(fen.to_owned(), |fen, field| fen + " " + field)
 }
 
-/// Asks about both sides of a position.
+/// Asks about both sides of a position, White first.
+///
+/// ```
+/// use referee_mate::suite::{cases, judge};
+/// use referee_mate::{Budget, CanMate, Proof};
+///
+/// let case = cases("-- 8/8/4k3/8/2K5/8/8/8 b - -").next().expect("there is one line");
+/// let [white, black] = judge(&case.expect("it is right"), Budget::FULL, &|| false);
+/// assert_eq!(white.answer, CanMate::No(Proof::Material));
+/// assert!(black.is_passed() && !black.is_wrong());
+/// ```
+#[must_use]
 pub fn judge(case: &Case, budget: Budget, cancel: &dyn Fn() -> bool) -> [Verdict; 2] {
     Color::ALL.map(|winner| Verdict {
         winner,

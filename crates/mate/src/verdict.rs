@@ -7,6 +7,22 @@ use referee_chess::Move;
 use crate::limits::{FULL_NODES, MAX_NODES, QUICK_NODES};
 
 /// Whether a side can mate by any legal series of moves.
+///
+/// ```
+/// use referee_chess::{Color, Position};
+/// use referee_mate::{Budget, CanMate, can_mate};
+///
+/// let start = Position::startpos();
+/// let CanMate::Yes(line) = can_mate(&start, Color::Black, Budget::FULL, &|| false) else {
+///     panic!("Black can mate from the starting position");
+/// };
+/// let mut position = start;
+/// for mv in line {
+///     position.play(mv).expect("each move is legal");
+/// }
+/// assert!(position.is_checkmate());
+/// assert_eq!(position.turn(), Color::White);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CanMate {
     /// It can: these moves, from the position that was asked about, end in its mate. No move where
@@ -23,6 +39,14 @@ pub enum CanMate {
 
 impl CanMate {
     /// Returns the letter of the verdict in suites: `Y`, `N` or `?`.
+    ///
+    /// ```
+    /// use referee_mate::{CanMate, Proof};
+    ///
+    /// assert_eq!(CanMate::Yes(vec![]).to_char(), 'Y');
+    /// assert_eq!(CanMate::No(Proof::Material).to_char(), 'N');
+    /// assert_eq!(CanMate::Unknown { nodes: 7 }.to_char(), '?');
+    /// ```
     #[must_use]
     pub const fn to_char(&self) -> char {
         match self {
@@ -33,12 +57,26 @@ impl CanMate {
     }
 
     /// Returns whether the verdict is a `No`.
+    ///
+    /// ```
+    /// use referee_mate::{CanMate, Proof};
+    ///
+    /// assert!(CanMate::No(Proof::Material).is_no());
+    /// assert!(!CanMate::Unknown { nodes: 7 }.is_no());
+    /// ```
     #[must_use]
     pub const fn is_no(&self) -> bool {
         matches!(self, CanMate::No(_))
     }
 
     /// Returns whether the verdict is a `Yes`.
+    ///
+    /// ```
+    /// use referee_mate::CanMate;
+    ///
+    /// assert!(CanMate::Yes(vec![]).is_yes());
+    /// assert!(!CanMate::Unknown { nodes: 7 }.is_yes());
+    /// ```
     #[must_use]
     pub const fn is_yes(&self) -> bool {
         matches!(self, CanMate::Yes(_))
@@ -46,6 +84,19 @@ impl CanMate {
 }
 
 /// The argument by which a side can never mate.
+///
+/// ```
+/// use referee_chess::{CastlingMode, Color, Position};
+/// use referee_mate::{CanMate, Proof, quick};
+///
+/// let fen = "8/8/8/4k3/8/8/3B4/4K3 w - - 0 1";
+/// let position = Position::from_fen(fen, CastlingMode::Standard).expect("the FEN is right");
+/// let CanMate::No(proof) = quick(&position, Color::White) else {
+///     panic!("a bishop alone never mates");
+/// };
+/// assert_eq!(proof, Proof::Material);
+/// assert_eq!(proof.to_string(), "the material can never mate");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Proof {
     /// The position is the end of the game: the side is mated, or there is a stalemate.
@@ -68,6 +119,10 @@ pub enum Proof {
 
 impl Proof {
     /// Returns the name of the argument in snake case.
+    ///
+    /// ```
+    /// assert_eq!(referee_mate::Proof::BlockedStructure.name(), "blocked_structure");
+    /// ```
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -95,6 +150,14 @@ impl fmt::Display for Proof {
 }
 
 /// How many positions an answer may visit. Never a time, so that every machine rules alike.
+///
+/// ```
+/// use referee_chess::{Color, Position};
+/// use referee_mate::{Budget, CanMate, can_mate};
+///
+/// let answer = can_mate(&Position::startpos(), Color::White, Budget::of(1), &|| false);
+/// assert!(matches!(answer, CanMate::Unknown { .. }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Budget {
     /// Positions, at most [`MAX_NODES`].
@@ -108,6 +171,13 @@ impl Budget {
     pub const FULL: Budget = Budget::of(FULL_NODES);
 
     /// Returns a budget of some positions; more than [`MAX_NODES`] become that.
+    ///
+    /// ```
+    /// use referee_mate::{Budget, limits::MAX_NODES};
+    ///
+    /// assert_eq!(Budget::of(1_000).nodes(), 1_000);
+    /// assert_eq!(Budget::of(u64::MAX).nodes(), MAX_NODES);
+    /// ```
     #[must_use]
     pub const fn of(nodes: u64) -> Budget {
         Budget {
@@ -116,6 +186,12 @@ impl Budget {
     }
 
     /// Returns the positions that may be visited.
+    ///
+    /// ```
+    /// use referee_mate::{Budget, limits::FULL_NODES};
+    ///
+    /// assert_eq!(Budget::FULL.nodes(), FULL_NODES);
+    /// ```
     #[must_use]
     pub const fn nodes(self) -> u64 {
         self.nodes

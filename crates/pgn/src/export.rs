@@ -184,40 +184,40 @@ impl Lines<'_, '_> {
     /// Writes a comment, unless it would be empty, and returns whether it did.
     fn comment(&mut self, commands: &[String], text: &str) -> Result<bool, fmt::Error> {
         let commands = commands.iter().map(String::as_str);
-        let mut words = commands.chain(text.split_ascii_whitespace()).peekable();
-        if words.peek().is_none() {
+        let units = units(commands.chain(text.split_ascii_whitespace()));
+        if units.is_empty() {
             return Ok(false);
         }
         if text.contains(['{', '}']) {
-            self.line_comment(words)?;
+            self.line_comment(&units)?;
             return Ok(true);
         }
-        let mut unit = String::from("{");
-        while let Some(word) = words.next() {
-            unit.push_str(word);
-            match words.peek() {
-                None => unit.push('}'),
+        let mut glued = String::from("{");
+        for (index, unit) in units.iter().enumerate() {
+            glued.push_str(unit);
+            match units.get(index + 1) {
+                None => glued.push('}'),
                 // At the beginning of a line these would be read as something else.
                 Some(next) if next.starts_with(['[', '%', ';']) => {
-                    unit.push(' ');
+                    glued.push(' ');
                     continue;
                 }
                 Some(_) => {}
             }
-            self.unit(&unit)?;
-            unit.clear();
+            self.unit(&glued)?;
+            glued.clear();
         }
         Ok(true)
     }
 
     /// Writes a comment that has braces in it on lines of its own.
-    fn line_comment<'w>(&mut self, words: impl Iterator<Item = &'w str>) -> fmt::Result {
+    fn line_comment(&mut self, units: &[String]) -> fmt::Result {
         if self.column > 0 {
             self.f.write_char('\n')?;
         }
         self.column = 0;
-        for word in words {
-            let width = word.chars().count();
+        for unit in units {
+            let width = unit.chars().count();
             if self.column > 1 && self.column + 1 + width > LINE_WIDTH_MAX {
                 self.f.write_char('\n')?;
                 self.column = 0;
@@ -226,11 +226,26 @@ impl Lines<'_, '_> {
                 self.f.write_char(';')?;
                 self.column = 1;
             }
-            write!(self.f, " {word}")?;
+            write!(self.f, " {unit}")?;
             self.column += 1 + width;
         }
         self.f.write_char('\n')?;
         self.column = 0;
         Ok(())
     }
+}
+
+/// Joins the words of each command, which must not be broken.
+fn units<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut units: Vec<String> = Vec::new();
+    for word in words {
+        match units.last_mut() {
+            Some(unit) if unit.starts_with("[%") && !unit.contains(']') => {
+                unit.push(' ');
+                unit.push_str(word);
+            }
+            _ => units.push(word.to_owned()),
+        }
+    }
+    units
 }

@@ -9,6 +9,7 @@ mod can_mate_command;
 mod conform_command;
 mod export_command;
 mod limits;
+mod judge_command;
 mod log;
 mod perft_command;
 mod record_file;
@@ -38,6 +39,8 @@ enum Command {
     Serve(serve_command::ServeArguments),
     /// Says whether a side can still mate by any series of legal moves.
     CanMate(can_mate_command::CanMateArguments),
+    /// Re-judges games from files in Portable Game Notation.
+    Judge(judge_command::JudgeArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
     Perft(perft_command::PerftArguments),
     /// Plays conformance cases through the API of a referee, this one or another.
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
     match arguments.command {
         Command::Serve(serve) => serve.run(),
         Command::CanMate(can_mate) => can_mate.run(),
+        Command::Judge(judge) => judge.run(),
         Command::Perft(perft) => perft.run(),
         Command::Conform(conform) => conform.run(),
         Command::Export(export) => export.run(),

@@ -11,7 +11,8 @@ use referee_chess::{Color, Position};
 use referee_laws::{CanMate, Game, MateFinding, MateTest, Tier, can_mate, mate_budget};
 use tokio::sync::{mpsc, watch};
 
-use crate::desk::{Desk, Finding};
+use crate::desk::Desk;
+use crate::finding::Finding;
 use crate::limits;
 use crate::stream::stopped;
 use crate::view;

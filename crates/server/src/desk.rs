@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 use prost::Message;
 use referee_api::v1;
-use referee_chess::{Position, UciMove};
-use referee_laws::{Action, Game, Intent, Judgment, Keeper, Phase, Seat, Time};
+use referee_laws::{Action, Game, Judgment, Keeper, Phase, Seat, Time};
 use referee_store::{
     Answer, AnswerBody, Append, AppendError, Appended, Created, GameKey, GameRow, NewGame, Store,
-    Write,
 };
 use tokio::sync::watch;
 
 use crate::actions::Submitted;
 use crate::afterthought::{self, Looks};
-use crate::clocks::{ToldTime, write_line};
+use crate::clocks::ToldTime;
 use crate::content::{hash_action, hash_creation};
+use crate::entry::lay_down;
+use crate::finding::Finding;
 use crate::limits;
 use crate::pulse::Pulse;
 use crate::record::{damaged, read_effects, read_event, read_genesis};
@@ -41,36 +41,6 @@ pub(crate) struct Desk {
     pub(crate) pulse: Pulse,
 }
 
-/// What the referee found by itself, to be recorded.
-#[derive(Debug)]
-pub(crate) struct Finding {
-    /// A request id that no caller can send.
-    pub(crate) request_id: String,
-    /// What was found, for the record.
-    pub(crate) kind: v1::referee_finding::Kind,
-    /// What was found, for the rules.
-    pub(crate) intent: Intent,
-}
-
-impl Finding {
-    /// Returns the finding as the action of the referee that it is.
-    pub(crate) fn into_action(self) -> (v1::Action, Action) {
-        let message = v1::Action {
-            seat: v1::Seat::Referee.into(),
-            request_id: self.request_id,
-            kind: Some(v1::action::Kind::RefereeFinding(v1::RefereeFinding {
-                kind: Some(self.kind),
-            })),
-            ..v1::Action::default()
-        };
-        let action = Action {
-            seat: Seat::Referee,
-            intent: self.intent,
-        };
-        (message, action)
-    }
-}
-
 /// The place of one game in memory.
 pub(crate) struct Cell {
     pub(crate) live: tokio::sync::Mutex<Option<Live>>,
@@ -87,14 +57,6 @@ pub(crate) struct Live {
     pub(crate) update_time_us: i64,
     /// How many spans of down time were known when the game was last asked for what it is owed.
     pub(crate) down_spans_seen: u64,
-}
-
-/// What came of an action.
-pub(crate) enum Recorded {
-    /// It was judged, and the answer is on disk.
-    Done(v1::SubmitActionResponse),
-    /// Another writer was faster, so that it has to be judged anew.
-    Overtaken,
 }
 
 impl Live {
@@ -253,6 +215,14 @@ impl Desk {
         Ok(live.clone())
     }
 
+    /// Returns whether a game is over.
+    pub(crate) async fn is_over(&self, id: &str) -> Result<bool, ApiError> {
+        let cell = self.cell(id);
+        let mut live = cell.live.lock().await;
+        let live = self.up_to_date(&cell, &mut live, id).await?;
+        Ok(live.game.outcome().is_some())
+    }
+
     /// Returns the sequence of a game, to be waited on.
     pub(crate) fn sequence(&self, id: &str) -> watch::Receiver<i64> {
         self.cell(id).sequence.subscribe()
@@ -308,25 +278,24 @@ impl Desk {
             }
             let place = (&*cell, &mut *slot, id);
             let times = (now, arrival_us);
-            match self.record(place, &message, &action, times).await? {
-                Recorded::Done(response) => return Ok(response),
-                Recorded::Overtaken => {}
+            if let Some(response) = self.record(place, &message, &action, times).await? {
+                return Ok(response);
             }
         }
         Err(ApiError::Overloaded)
     }
 
     /// Judges an action on the copy of its game in memory, which must be there, and appends what
-    /// comes of it.
+    /// comes of it; `None` where another writer was faster, so that it has to be judged anew.
     pub(crate) async fn record(
         &self,
         (cell, slot, id): (&Cell, &mut Option<Live>, &str),
         message: &v1::Action,
         action: &Action,
         (now, event_time_us): (Time, i64),
-    ) -> Result<Recorded, ApiError> {
+    ) -> Result<Option<v1::SubmitActionResponse>, ApiError> {
         let Some(live) = slot else {
-            return Ok(Recorded::Overtaken);
+            return Ok(None);
         };
         let is_finding = action.seat == Seat::Referee;
         let judgment = judge(&live.game, action, now).await?;
@@ -334,7 +303,7 @@ impl Desk {
         let (response, write) = lay_down(live, message, judgment, event_time_us);
         if !has_effects && is_finding {
             // What the referee found changes nothing, and nobody waits for an answer.
-            return Ok(Recorded::Done(response));
+            return Ok(Some(response));
         }
         let append = Append {
             key: key_of(id),
@@ -349,7 +318,7 @@ impl Desk {
                     // It was recorded by another copy of the game, so this one is out of date.
                     *slot = None;
                 }
-                read_answer(&answer).map(Recorded::Done)
+                read_answer(&answer).map(Some)
             }
             Ok(Appended::Stored { .. }) => {
                 if let Some(event) = &response.event {
@@ -362,11 +331,11 @@ impl Desk {
                     }
                     afterthought::leave(&self.looks, id, &live.game, event.r#move.is_some());
                 }
-                Ok(Recorded::Done(response))
+                Ok(Some(response))
             }
             Err(AppendError::SequenceMismatch { .. }) => {
                 *slot = None;
-                Ok(Recorded::Overtaken)
+                Ok(None)
             }
             Err(error) => {
                 // Whether the write took effect is not known, so the copy is not trusted.
@@ -458,91 +427,6 @@ impl Desk {
         }
         slot.as_mut()
             .ok_or_else(|| damaged("a game that was just read"))
-    }
-}
-
-/// Lays down a judgment as the answer and as what is to be stored.
-pub(crate) fn lay_down(
-    live: &Live,
-    message: &v1::Action,
-    judgment: Judgment,
-    arrival_us: i64,
-) -> (v1::SubmitActionResponse, Write) {
-    let ruling = view::ruling(&judgment.ruling);
-    let Some(entry) = judgment.entry else {
-        let sequence = live.sequence;
-        let response = v1::SubmitActionResponse {
-            ruling: Some(ruling),
-            event: None,
-            sequence,
-        };
-        let answer = response.encode_to_vec();
-        return (response, Write::Refusal { answer });
-    };
-    let effects = entry.effects;
-    let mut after = live.game.clone();
-    let mut before = live.game.history();
-    let reinstated;
-    if let Some(ply) = effects.reinstated {
-        let mut history = before.clone();
-        history.reinstate(ply);
-        reinstated = history;
-        before = &reinstated;
-    }
-    let played = effects
-        .played
-        .map(|uci| played_move(before.position(), uci));
-    // The entry was judged on this very game, so it applies.
-    let applied = after.apply(&effects);
-    debug_assert!(applied.is_ok());
-    let sequence = live.sequence + 1;
-    let time_us = arrival_us.max(live.update_time_us);
-    let history = after.history();
-    let points = after.profile().parameters.points;
-    let event = v1::GameEvent {
-        sequence,
-        event_time: Some(view::timestamp(time_us)),
-        action: Some(message.clone()),
-        ruling: Some(ruling.clone()),
-        r#move: played,
-        fen: after.position().to_string(),
-        ply: history.ply(),
-        repetitions: history.repetitions(),
-        halfmove_clock: history.halfmove_clock(),
-        draw_offer: view::seat(after.standing().draw_offer).into(),
-        outcome: Some(view::outcome(after.outcome(), points)),
-        judged_by: Some(v1::Judge {
-            referee_version: env!("CARGO_PKG_VERSION").to_owned(),
-            edition: after.profile().edition.to_owned(),
-        }),
-        bound_move: view::bound_move(after.standing().bound),
-        standing: Some(write_standing(&after)),
-        ledger: effects.ledger.iter().map(write_line).collect(),
-        move_illegal: effects.is_illegal,
-        reinstated_ply: effects.reinstated,
-    };
-    let write = Write::Entry {
-        bytes: event.encode_to_vec(),
-        state: state(&after, sequence).into(),
-        update_time_us: time_us,
-        deadline_us: deadline_us(&after),
-    };
-    let response = v1::SubmitActionResponse {
-        ruling: Some(ruling),
-        event: Some(event),
-        sequence,
-    };
-    (response, write)
-}
-
-/// The move of an event in all its forms; an illegal one that stands has only one.
-fn played_move(position: &Position, uci: UciMove) -> v1::Move {
-    match position.find_uci(uci) {
-        Some(mv) => view::legal_move(position, mv),
-        None => v1::Move {
-            uci: uci.to_string(),
-            ..v1::Move::default()
-        },
     }
 }
 

@@ -16,6 +16,7 @@ use crate::fields::Fields;
 use crate::follow::{Follower, News, read_heartbeat};
 use crate::keys::RecordKey;
 use crate::limits;
+use crate::pgn_games;
 use crate::play::{Join, play};
 use crate::rules_service::{check_labels, read_creation};
 use crate::status::ApiError;
@@ -134,6 +135,37 @@ impl v1::game_service_server::GameService for Games {
             .ok_or_else(|| ApiError::field("action", "is required"))?;
         let answer = submit(&self.desk, id, message, arrival_us).await?;
         Ok(Response::new(answer))
+    }
+
+    async fn export_pgn(
+        &self,
+        request: Request<v1::ExportPgnRequest>,
+    ) -> Result<Response<v1::ExportPgnResponse>, Status> {
+        let id = read_name("name", &request.get_ref().name)?;
+        let pgn = pgn_games::export(&self.desk, &id).await?;
+        Ok(Response::new(v1::ExportPgnResponse { pgn }))
+    }
+
+    async fn import_pgn(
+        &self,
+        request: Request<v1::ImportPgnRequest>,
+    ) -> Result<Response<v1::ImportPgnResponse>, Status> {
+        self.check_running()?;
+        let request = request.into_inner();
+        if request.game_id.is_empty() {
+            // A repetition has to find the game again, so its name cannot be a new one each time.
+            return Err(ApiError::field("game_id", "is required for an import").into());
+        }
+        let id = request.game_id.clone();
+        let desk = Arc::clone(&self.desk);
+        let imported = tokio::spawn(async move {
+            let read = request.clone();
+            let named = id.clone();
+            let import = tokio::task::spawn_blocking(move || pgn_games::read_import(&read, &named));
+            let import = finished(import.await)?;
+            pgn_games::import(&desk, import, id).await
+        });
+        Ok(Response::new(finished(imported.await)?))
     }
 
     type WatchGameStream = Outgoing<v1::WatchGameResponse>;

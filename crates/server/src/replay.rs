@@ -10,7 +10,8 @@ use referee_laws::{
 
 use crate::actions::{Submitted, read_action};
 use crate::clocks::{stored_color, stored_ms, stored_time};
-use crate::desk::{Live, lay_down, time_of};
+use crate::desk::{Live, time_of};
+use crate::entry::lay_down;
 use crate::limits;
 use crate::status::ApiError;
 use crate::view;

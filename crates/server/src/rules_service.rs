@@ -3,7 +3,8 @@
 use referee_api::v1;
 use referee_chess::{Bitboard, Epd, Fen, Position, ShredderFen, Square};
 use referee_laws::{Game, Profile};
-use tonic::{Request, Response, Status};
+use tokio::sync::watch;
+use tonic::{Request, Response, Status, Streaming};
 
 use crate::actions::check_move_text;
 use crate::clocks::{limited, read_timing, write_settings};
@@ -14,12 +15,24 @@ use crate::profile_fields::{describe_profiles, read_profile, write_profile};
 use crate::read::{from_game_error, read_game, read_start, read_variant};
 use crate::record::taken_over;
 use crate::status::ApiError;
+use crate::stream::Outgoing;
+use crate::verdicts::Verdicts;
 use crate::view;
 
 /// Answers `RulesService`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 pub(crate) struct Rules {
     mating: Mating,
+    verdicts: Verdicts,
+}
+
+impl Rules {
+    pub(crate) fn new(is_stopping: watch::Receiver<bool>) -> Rules {
+        Rules {
+            mating: Mating::default(),
+            verdicts: Verdicts::new(is_stopping),
+        }
+    }
 }
 
 #[tonic::async_trait]
@@ -67,6 +80,15 @@ impl v1::rules_service_server::RulesService for Rules {
         request: Request<v1::CanMateRequest>,
     ) -> Result<Response<v1::CanMateResponse>, Status> {
         Ok(Response::new(self.mating.answer(request.get_ref()).await?))
+    }
+
+    type VerifyGamesStream = Outgoing<v1::VerifyGamesResponse>;
+
+    async fn verify_games(
+        &self,
+        request: Request<Streaming<v1::VerifyGamesRequest>>,
+    ) -> Result<Response<Self::VerifyGamesStream>, Status> {
+        Ok(Response::new(self.verdicts.answer(request.into_inner())?))
     }
 
     async fn convert_notation(

@@ -122,7 +122,7 @@ pub async fn serve(
         .add_service(v1.build_v1().map_err(ServeError::Reflection)?)
         .add_service(v1alpha.build_v1alpha().map_err(ServeError::Reflection)?)
         .add_service(
-            RulesServiceServer::new(Rules::default())
+            RulesServiceServer::new(Rules::new(is_stopping.clone()))
                 .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
         )
         .add_service(

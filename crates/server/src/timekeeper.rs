@@ -1,7 +1,8 @@
 //! The referee keeps time: flags that fall by themselves, and down time that nobody is charged for.
 //!
-//! A flag falls at its deadline. That it has fallen is written [`FLAG_SETTLING`] later, so that a
-//! move that arrived in time gets into the record first. An action that comes in between waits for
+//! A flag falls at its deadline: the entry that says so is of the first millisecond after it, and
+//! is written [`FLAG_SETTLING`] later, so that a move that arrived in time gets into the record
+//! first. An action that comes in between waits for
 //! the same moment.
 //!
 //! [`FLAG_SETTLING`]: limits::FLAG_SETTLING
@@ -18,7 +19,8 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::clocks::duration;
-use crate::desk::{Cell, Desk, Finding, Live, Recorded, key_of, resource_name};
+use crate::desk::{Cell, Desk, Live, key_of, resource_name};
+use crate::finding::Finding;
 use crate::limits;
 use crate::pulse::us;
 use crate::status::{ApiError, from_append};
@@ -166,7 +168,7 @@ impl Desk {
         };
         // A flag is down from the first moment after its deadline.
         let down = deadline.checked_add_ms(1).unwrap_or(deadline);
-        self.record_finding((cell, slot, id), finding, (down, time_us(deadline)))
+        self.record_finding((cell, slot, id), finding, (down, time_us(down)))
             .await
     }
 
@@ -179,9 +181,7 @@ impl Desk {
     ) -> Result<(), ApiError> {
         let (message, action) = finding.into_action();
         let recorded = self.record(place, &message, &action, times).await?;
-        if let Recorded::Done(response) = recorded
-            && response.event.is_none()
-        {
+        if recorded.is_some_and(|response| response.event.is_none()) {
             return Err(ApiError::InvariantBroken {
                 what: format!("the referee refused what it found: {}", message.request_id),
             });
@@ -291,3 +291,6 @@ async fn look_at_due(desk: &Arc<Desk>, is_stopping: &watch::Receiver<bool>) -> b
     while looks.join_next().await.is_some() {}
     is_full && !*is_stopping.borrow()
 }
+
+#[cfg(test)]
+mod tests;

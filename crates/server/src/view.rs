@@ -210,7 +210,7 @@ pub(crate) fn outcome(outcome: Option<&Outcome>, points: Points) -> v1::Outcome 
 }
 
 /// The result of a game.
-fn result(result: GameResult) -> v1::GameResult {
+pub(crate) fn result(result: GameResult) -> v1::GameResult {
     match result {
         GameResult::Win(Color::White) => v1::GameResult::WhiteWins,
         GameResult::Win(Color::Black) => v1::GameResult::BlackWins,

@@ -19,7 +19,7 @@ use tokio::time::sleep;
 
 use super::{
     CLOCK_DECIDES, PATIENCE, act, begin, check_ledger, deadline_ms, event_ms, events, found,
-    lines_of, ms, timed, wait_for_end,
+    lines_of, ms, timed, verify, wait_for_end,
 };
 
 /// The games that are due at the same time.
@@ -103,6 +103,7 @@ async fn nobody_is_charged_for_the_time_after_a_kill() {
         assert_eq!(deadline_ms(down), deadline_ms(start) + ms(Some(span)));
         assert!(event_ms(moved) >= event_ms(down));
         check_ledger(&record, 8_000);
+        verify(&referee, id);
     }
     for id in ["paused", "platform"] {
         let record = events(&mut games, id).await;
@@ -145,10 +146,11 @@ async fn a_flag_falls_by_itself_after_a_restart() {
     };
     assert_eq!(found(fall), Some(Found::FlagFallen(Color::Black.into())));
     assert!(ms(Some(span)) >= 1_000, "{span:?}");
-    assert_eq!(event_ms(fall), deadline_ms(moved) + ms(Some(span)));
+    assert_eq!(event_ms(fall), deadline_ms(moved) + ms(Some(span)) + 1);
     let outcome = fall.outcome.clone().unwrap_or_default();
     assert_eq!(outcome.result(), GameResult::WhiteWins);
     check_ledger(&record, 5_000);
+    verify(&referee, "restart");
     referee.kill();
 }
 
@@ -171,8 +173,9 @@ async fn a_flag_that_fell_before_the_kill_has_fallen() {
         panic!("{record:#?}")
     };
     assert_eq!(found(fall), Some(Found::FlagFallen(Color::White.into())));
-    assert_eq!(event_ms(fall), deadline_ms);
+    assert_eq!(event_ms(fall), deadline_ms + 1);
     check_ledger(&record, 30_000);
+    verify(&referee, "fell");
     referee.kill();
 }
 
@@ -211,7 +214,7 @@ async fn a_thousand_games_that_are_due_at_once_end_once_each() {
         assert_eq!(record.len(), 2, "{record:#?}");
         let outcome = record[1].outcome.clone().unwrap_or_default();
         assert_eq!(outcome.termination(), Termination::TimeForfeit);
-        assert_eq!(event_ms(&record[1]), deadline_ms(&record[0]));
+        assert_eq!(event_ms(&record[1]), deadline_ms(&record[0]) + 1);
         check_ledger(&record, 300_000);
     }
     referee.kill();
@@ -241,4 +244,5 @@ async fn nobody_is_charged_while_the_process_stands_still() {
         "{record:#?}"
     );
     check_ledger(&record, 7_000);
+    verify(&referee, "frozen");
 }

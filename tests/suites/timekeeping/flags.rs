@@ -20,7 +20,7 @@ use tonic::Code;
 
 use super::{
     CLOCK_DECIDES, PATIENCE, act, begin, check_ledger, deadline_ms, event_ms, events, found,
-    is_end, lines_of, ms, timed, wait_for_end,
+    is_end, lines_of, ms, timed, verify, wait_for_end,
 };
 
 /// The games whose flags fall at the same time.
@@ -83,8 +83,8 @@ async fn a_flag_falls_by_itself_and_is_told_at_once() {
         panic!("{record:#?}")
     };
     assert_eq!(found(fall), Some(Found::FlagFallen(Color::White.into())));
-    // It takes effect at the deadline, however much later it was written.
-    assert_eq!(event_ms(fall), deadline_ms(start));
+    // It is down from the deadline on, however much later it was written.
+    assert_eq!(event_ms(fall), deadline_ms(start) + 1);
     assert_eq!(deadline_ms(start), event_ms(start) + 1_000);
     let outcome = fall.outcome.clone().expect("the game is over");
     assert_eq!(outcome.result(), GameResult::BlackWins);
@@ -130,6 +130,7 @@ async fn a_move_in_time_stands_and_a_late_one_does_not() {
     assert_eq!(outcome.result(), GameResult::BlackWins);
     assert_eq!(outcome.termination(), Termination::TimeForfeit);
     check_ledger(&record, 500);
+    verify(&referee, "later");
     let over = act(&mut games, "later", Seat::White, make_move("e4")).await;
     assert_eq!(over.ruling.unwrap_or_default().reason(), Reason::GameOver);
 }
@@ -220,7 +221,8 @@ async fn no_flag_falls_while_the_clocks_are_stopped() {
     assert!(ms(stood[0].elapsed) >= 6_000 && ms(stood[0].charged) == 0);
     let ran =
         event_ms(&record[1]) - event_ms(&record[0]) + event_ms(&record[3]) - event_ms(&record[2]);
-    assert_eq!(ran, 4_000);
+    assert_eq!(ran, 4_001);
+    verify(&referee, "pause");
 }
 
 #[tokio::test]
@@ -262,6 +264,7 @@ async fn a_flag_that_has_to_be_noticed_does_not_fall_by_itself() {
         assert_eq!(outcome.result(), GameResult::BlackWins, "{record:#?}");
         assert_eq!(outcome.termination(), Termination::TimeForfeit);
         check_ledger(&record, 3_000);
+        verify(&referee, &id);
     }
     // A move after the time is over stands as long as nobody notices.
     begin(&mut games, "unnoticed", timed("uscf", "0.2")).await;

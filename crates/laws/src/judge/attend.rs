@@ -240,6 +240,17 @@ impl Game {
     /// Whether a dead position that was found late may still end the game: where the game goes on,
     /// or ended after it by something that comes second to it (5.2.2).
     fn can_end_at(&self, ply: u32) -> bool {
+        let parameters = &self.profile().parameters;
+        if parameters.dead_position != MateTest::Full || parameters.dead_position_claim {
+            // The profile goes by a table of material, or by a claim.
+            return false;
+        }
+        let breach = self.standing().breach.as_ref();
+        let is_in_breach = breach.is_some_and(|breach| breach.ply + 1 == ply);
+        if is_in_breach || self.history().illegal_plies().any(|illegal| illegal == ply) {
+            // The move has to comply with the Laws to end the game.
+            return false;
+        }
         let mut at: History = self.history().clone();
         at.reinstate(ply);
         // The position that the game was set up with did not arise by a move.

@@ -241,11 +241,15 @@ impl Game {
         let Some(at) = found else {
             let text = match ply {
                 Some(ply) => {
-                    format!("The move of ply {ply} was not an illegal one of the opponent.")
+                    format!("The move of ply {ply} is not an illegal one that could be found.")
                 }
                 None => "No illegal move of the opponent stands on the board.".into(),
             };
-            return Err(Ruling::refused(Reason::ClaimIncorrect, &["7.5.1"], text));
+            let reason = match claimant {
+                Some(_) => Reason::ClaimIncorrect,
+                None => Reason::NotAllowed,
+            };
+            return Err(Ruling::refused(reason, &["7.5.1"], text));
         };
         let offender = mover(at);
         let window = self.profile().parameters.illegal_window_moves;
@@ -253,7 +257,11 @@ impl Game {
         let since = (now_ply - at).div_ceil(2);
         if window > 0 && since >= window {
             let text = "The illegal move can no longer be corrected, so it stands.".into();
-            return Err(Ruling::refused(Reason::ClaimTooLate, &["A.5.2"], text));
+            let reason = match claimant {
+                Some(_) => Reason::ClaimTooLate,
+                None => Reason::TooLate,
+            };
+            return Err(Ruling::refused(reason, &["A.5.2"], text));
         }
         let mut before = history.clone();
         before.reinstate(at - 1);

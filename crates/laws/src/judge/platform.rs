@@ -3,7 +3,7 @@
 use referee_chess::Color;
 
 use super::draft::Draft;
-use crate::clock::Time;
+use crate::clock::{Time, TimeControl};
 use crate::game::Game;
 use crate::outcome::{GameResult, Outcome, Termination};
 use crate::profile::{AbortRule, NoStartRule, Takeback};
@@ -128,6 +128,13 @@ impl Game {
             let counted = draft.standing.clocks.side(side).moves;
             let left = counted.saturating_sub(moves.saturating_sub(uncompleted));
             if left != counted {
+                let control = draft.standing.clocks.side(side).control.as_ref();
+                let credit_ms =
+                    control.map_or(0, |control| time_of_periods(control, left, counted));
+                if credit_ms > 0 {
+                    // The moves of the period are made no longer; they bring its time again.
+                    draft.clock(|clocks, now| clocks.take_back_credit(side, credit_ms, now));
+                }
                 draft.clock(|clocks, now| clocks.set_moves(side, left, now));
             }
             draft.standing.uncompleted.set(side, false);
@@ -146,4 +153,13 @@ impl Game {
 
 fn aborted() -> Outcome {
     Outcome::new(GameResult::Aborted, Termination::Aborted, "profile")
+}
+
+/// The time of the periods that began while the moves made rose from one number to another.
+fn time_of_periods(control: &TimeControl, from: u32, to: u32) -> u64 {
+    let places = (from + 1..=to).map(|moves| control.place(moves));
+    let begun = places.filter(|&(_, moves_in_period)| moves_in_period == 0);
+    begun
+        .map(|(number, _)| control.period(number).time_ms)
+        .sum()
 }

@@ -67,9 +67,6 @@ impl Play {
         let elapsed_ms = event["elapsed_ms"].as_u64().unwrap_or(0);
         let now_ms = at_ms.unwrap_or(self.now.ms() + elapsed_ms);
         self.now = Time::from_ms(now_ms).map_err(|error| error.to_string())?;
-        if event["t"] == "wait" {
-            return Ok(());
-        }
         let expected = event["exp"].as_str().unwrap_or("ok");
         if event["t"] == "moves" {
             for text in event["uci"].as_array().into_iter().flatten() {

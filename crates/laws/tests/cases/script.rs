@@ -221,9 +221,9 @@ pub(crate) fn action_of(event: &Value) -> Found<Action> {
         "no_start" => Intent::NoStart {
             side: side_of(&event["side"])?,
         },
-        "disconnect" | "connect" => Intent::Connection {
+        "disconnect" | "reconnect" => Intent::Connection {
             side: side_of(&event["side"])?,
-            connected: event["t"] == "connect",
+            connected: event["t"] == "reconnect",
         },
         "takeback_offer" => Intent::TakeBack,
         "takeback_accept" | "takeback_decline" => Intent::AnswerTakeBack {
@@ -247,6 +247,12 @@ pub(crate) fn action_of(event: &Value) -> Found<Action> {
             white_illegal_moves: number(&event["illegal"]["w"]),
             black_illegal_moves: number(&event["illegal"]["b"]),
             plies_without_capture: number(&event["no_capture_plies"]),
+        }),
+        "arbiter" if event["action"] == "found_illegal_move" => Intent::Claim(ClaimIntent {
+            claim: DrawClaim::IllegalMove,
+            intended: None,
+            ply: number(&event["ply"]),
+            gone_ms: None,
         }),
         "arbiter" => Intent::Decide(decision_of(event)?),
         other => return Err(format!("{other} is no kind of event")),

@@ -164,6 +164,9 @@ impl Table {
         // By the plies to the mate, positions from which moves are to be taken back.
         let mut levels: Vec<Vec<u32>> = vec![Vec::new()];
         for index in 0..size {
+            if !table.is_first_of_its_kind(index) {
+                continue;
+            }
             let plies = table
                 .position(index)
                 .and_then(|it| table.plies_at_once(&it));
@@ -201,25 +204,37 @@ impl Table {
 
     /// Returns the plies to the nearest mate, or `None` where there is none.
     pub(crate) fn plies(&self, index: usize) -> Option<u32> {
-        let plies = self.plies[index];
+        let plies = self.plies[self.first_of_its_kind(index)];
         (plies != NEVER).then_some(u32::from(plies))
     }
 
     pub(crate) fn is_won(&self, index: usize) -> bool {
-        self.plies[index] != NEVER
+        self.plies(index).is_some()
     }
 
     /// Returns whether no board that is this one turned or mirrored, or with two equal men
     /// exchanged, has a lower number.
     pub(crate) fn is_first_of_its_kind(&self, index: usize) -> bool {
+        self.alike(index).all(|other| index <= other)
+    }
+
+    /// Returns the lowest number of a board that is this one turned or mirrored, or with two equal
+    /// men exchanged. Only for these the table is filled.
+    fn first_of_its_kind(&self, index: usize) -> usize {
+        self.alike(index).min().unwrap_or(index)
+    }
+
+    fn alike(&self, index: usize) -> impl Iterator<Item = usize> {
         let placement = self.placement(index);
         let has_pawns = self.class.iter().any(|piece| piece.role == Role::Pawn);
         let has_twins = self.class.len() == 2 && self.class[0] == self.class[1];
-        (0..if has_pawns { 2 } else { 8 }).all(|symmetry| {
+        (0..if has_pawns { 2 } else { 8 }).flat_map(move |symmetry| {
             let mut seen = placement.seen_by(symmetry);
-            let is_first = index <= seen.index();
-            seen.squares.swap(2, 3);
-            is_first && (!has_twins || index <= seen.index())
+            let first = seen.index();
+            if has_twins {
+                seen.squares.swap(2, 3);
+            }
+            [first, seen.index()]
         })
     }
 
@@ -341,11 +356,11 @@ impl Table {
                 let mut before = placement;
                 before.squares[place] = from;
                 before.turn = piece.color;
-                let number = before.index();
+                let number = self.first_of_its_kind(before.index());
                 if self.plies[number] != NEVER {
                     continue;
                 }
-                let Some(position) = self.position(number) else {
+                let Some(position) = self.position(before.index()) else {
                     continue;
                 };
                 // A capture en passant may be the answer to a double step that seems to mate.

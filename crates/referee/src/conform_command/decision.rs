@@ -48,13 +48,6 @@ pub(super) fn read(fields: &Fields) -> Result<Kind, CaseError> {
             let ply = fields.small_number("ply")?.ok_or_else(missing)?;
             Kind::ReinstatePosition(v1::ReinstatePosition { ply })
         }
-        "found_illegal_move" => {
-            // The position before that move is put back.
-            let missing = || fields.error("ply", "is missing, or is not from 1 up");
-            let ply = fields.small_number("ply")?;
-            let ply = ply.and_then(|ply| ply.checked_sub(1)).ok_or_else(missing)?;
-            Kind::ReinstatePosition(v1::ReinstatePosition { ply })
-        }
         "set_counter" | "set_counters" => set_counters(fields)?,
         _ => read_end(action, fields)?,
     })
@@ -88,7 +81,9 @@ fn read_end(action: &str, fields: &Fields) -> Result<Kind, CaseError> {
         }),
         "found_colours_reversed" => Kind::ColorsReversed(v1::ColorsReversed {}),
         "found_wrong_initial_position" => Kind::WrongInitialPosition(v1::WrongInitialPosition {}),
-        "observed_both_kings_in_check" | "observed_pawn_on_last_rank" => {
+        "observed_both_kings_in_check"
+        | "observed_pawn_on_last_rank"
+        | "observed_illegal_position" => {
             let still_after_next_move = fields.flag("still_after_next_move")?;
             Kind::IllegalPositionSeen(v1::IllegalPositionSeen {
                 still_after_next_move: still_after_next_move.unwrap_or_default(),

@@ -25,6 +25,8 @@ pub(super) enum Step {
     /// A move of this side was completed, whatever move it was: where one was made and not
     /// completed, the clock is pressed; otherwise a legal move is made.
     Complete(v1::Color),
+    /// Nothing: time passes.
+    Wait,
 }
 
 /// One event: what is put to the referee, one action after another, and what it must answer.
@@ -156,6 +158,7 @@ fn read_play(kind: &str, fields: &Fields) -> Steps {
             fields.number("move_number")?;
             vec![Step::Complete(fields.required_side("by")?)]
         }
+        "wait" => vec![Step::Wait],
         _ => return Ok(None),
     };
     Ok(Some(steps))
@@ -210,6 +213,11 @@ fn touch_intent(fields: &Fields) -> Result<v1::TouchIntent, CaseError> {
 }
 
 fn read_draws(kind: &str, fields: &Fields) -> Steps {
+    // What the arbiter finds himself is claimed by nobody.
+    if kind == "claim" {
+        let claim = Kind::ClaimDraw(read_claim(fields)?);
+        return anyone(fields, claim).map(Some);
+    }
     let kind = match kind {
         "offer" => Kind::OfferDraw(v1::OfferDraw {
             condition: fields.text("condition")?.unwrap_or_default().to_owned(),
@@ -217,16 +225,19 @@ fn read_draws(kind: &str, fields: &Fields) -> Steps {
         "accept" => Kind::AnswerDraw(v1::AnswerDraw { accept: true }),
         "decline" => Kind::AnswerDraw(v1::AnswerDraw { accept: false }),
         "withdraw_offer" => Kind::WithdrawOffer(v1::WithdrawOffer {}),
-        "claim" => Kind::ClaimDraw(v1::ClaimDraw {
-            claim: words::claim(fields, "kind")?,
-            intended_move: fields.text("intended")?.unwrap_or_default().to_owned(),
-            ply: fields.small_number("ply")?,
-            gone: fields.time("gone_ms")?,
-        }),
         "withdraw_claim" => Kind::WithdrawClaim(v1::WithdrawClaim {}),
         _ => return Ok(None),
     };
     player(fields, kind).map(Some)
+}
+
+fn read_claim(fields: &Fields) -> Result<v1::ClaimDraw, CaseError> {
+    Ok(v1::ClaimDraw {
+        claim: words::claim(fields, "kind")?,
+        intended_move: fields.text("intended")?.unwrap_or_default().to_owned(),
+        ply: fields.small_number("ply")?,
+        gone: fields.time("gone_ms")?,
+    })
 }
 
 fn read_times(kind: &str, fields: &Fields) -> Steps {
@@ -280,10 +291,12 @@ fn read_others(kind: &str, fields: &Fields) -> Steps {
             let side = about(fields)?.into();
             arbiter(Kind::ReportNoStart(v1::ReportNoStart { side }))
         }
-        "disconnect" | "reconnect" => arbiter(Kind::ReportConnection(v1::ReportConnection {
-            side: about(fields)?.into(),
-            connected: kind == "reconnect",
-        })),
+        "disconnect" | "connect" | "reconnect" => {
+            arbiter(Kind::ReportConnection(v1::ReportConnection {
+                side: about(fields)?.into(),
+                connected: kind != "disconnect",
+            }))
+        }
         "takeback_offer" => player(fields, take_back(false, false))?,
         "takeback_accept" => player(fields, take_back(true, true))?,
         "takeback_decline" => player(fields, take_back(true, false))?,
@@ -304,6 +317,13 @@ fn read_others(kind: &str, fields: &Fields) -> Steps {
             arbiter(Kind::SignResult(v1::SignResult { result }))
         }
         "set_counter" => arbiter(decision::wrap(decision::set_counters(fields)?)),
+        "arbiter" if fields.text("action")? == Some("found_illegal_move") => {
+            arbiter(Kind::ClaimDraw(v1::ClaimDraw {
+                claim: v1::DrawClaim::IllegalMove.into(),
+                ply: fields.small_number("ply")?,
+                ..v1::ClaimDraw::default()
+            }))
+        }
         "arbiter" => arbiter(decision::wrap(decision::read(fields)?)),
         _ => return Ok(None),
     };

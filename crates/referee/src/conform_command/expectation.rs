@@ -42,6 +42,8 @@ pub(super) struct Expectation {
 pub(super) struct End {
     /// The game as it stands.
     pub(super) game: v1::Game,
+    /// The time that has passed since the last event, in milliseconds.
+    pub(super) waited_ms: i64,
     /// Every change of a clock.
     pub(super) ledger: Vec<v1::LedgerLine>,
     /// Whether White and Black can still mate; `None` where the position cannot be asked about.
@@ -133,6 +135,11 @@ impl Expectation {
         refuse_unread(fields)
     }
 
+    /// Whether the game is to be over.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over == Some(true)
+    }
+
     /// Whether the facts ask who can still mate.
     pub(super) fn asks_can_mate(&self) -> bool {
         self.can_mate.iter().any(Option::is_some)
@@ -201,14 +208,15 @@ impl Expectation {
 
     fn check_clocks(&self, end: &End, wrong: &mut Vec<Failure>) {
         let standing = end.game.standing.clone().unwrap_or_default();
-        let clocks = standing.clocks.clone().unwrap_or_default();
-        let both = [clocks.white.clone(), clocks.black.clone()];
+        let clocks = standing.clocks.unwrap_or_default();
+        let both = [clocks.white, clocks.black];
         let both = both.map(Option::unwrap_or_default);
         let has_time = both.iter().any(|clock| clock.time_left.is_some());
         for (index, side, color) in SIDES {
             let expected = &self.clocks[index];
             let clock = &both[index];
-            let left = left_ms(&standing, color).map_or("none".to_owned(), |ms| ms.to_string());
+            let left = left_ms(&standing, color, end.waited_ms)
+                .map_or("none".to_owned(), |ms| ms.to_string());
             expect(wrong, &format!("clock {side}_ms"), expected.left_ms, left);
             let ruled: i64 = end
                 .ledger
@@ -313,8 +321,8 @@ fn expect<T: ToString>(wrong: &mut Vec<Failure>, what: &str, expected: Option<T>
     }
 }
 
-/// The time that a side has left at the time of the last event.
-fn left_ms(standing: &v1::Standing, side: v1::Color) -> Option<i64> {
+/// The time that a side has left so long after the last event.
+fn left_ms(standing: &v1::Standing, side: v1::Color, waited_ms: i64) -> Option<i64> {
     let clocks = standing.clocks.as_ref()?;
     let clock = match side {
         v1::Color::Black => clocks.black.as_ref()?,
@@ -325,7 +333,7 @@ fn left_ms(standing: &v1::Standing, side: v1::Color) -> Option<i64> {
         return Some(left);
     }
     let ms = |time: &Option<_>| time.as_ref().map_or(0, milliseconds);
-    let run = (ms(&standing.time) - ms(&clocks.since)).max(0);
+    let run = (ms(&standing.time) + waited_ms - ms(&clocks.since)).max(0);
     // A delay runs before the time itself does.
     let free = match clock.bonus_mode() {
         v1::BonusMode::Delay => (ms(&clock.bonus) - ms(&clocks.spent)).max(0),

@@ -23,3 +23,9 @@ pub(super) const PERFT_DEPTH_MAX: u64 = 6;
 
 /// The most characters of an answer that are shown with a failure.
 pub(super) const SHOWN_CHARS_MAX: usize = 600;
+
+/// How long the end of a game that is found by a search may take to be recorded.
+pub(super) const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long to wait before a game is read again that is about to end.
+pub(super) const SETTLE_INTERVAL: Duration = Duration::from_millis(20);

@@ -1,13 +1,16 @@
 //! Playing a case about the Laws through the API, and comparing every answer.
 
+use std::time::Instant;
+
 use referee_api::v1;
 use referee_api::v1::action::Kind;
 use tonic::Status;
 
 use super::event::{Actor, Event, Step, make_move};
 use super::expectation::End;
-use super::fields::seat;
+use super::fields::{duration, milliseconds, seat};
 use super::law_case::LawCase;
+use super::limits;
 use super::target::{Clients, names_field, position, reason_of, words_of};
 use super::verdict::Failure;
 use super::words;
@@ -22,6 +25,8 @@ struct Table<'a> {
     tag: &'a str,
     game: v1::Game,
     requests: u32,
+    /// The time that has passed and was not told yet, in milliseconds.
+    waited_ms: u64,
 }
 
 /// Plays a case; returns what is not as it expects. `tag` begins the request ids, and no other
@@ -55,6 +60,7 @@ async fn try_play(
         tag,
         game,
         requests: 0,
+        waited_ms: 0,
     };
     for (index, event) in case.events.iter().enumerate() {
         table.play_event(index, event, case).await?;
@@ -93,9 +99,14 @@ impl Table<'_> {
             };
             format!("event {} ({}{place})", index + 1, event.name)
         };
+        if event.expected == "GAME_OVER" {
+            let settled = self.settle().await;
+            settled.map_err(|status| Failure::new(named(0), "a game", words_of(&status)))?;
+        }
         for (step, todo) in event.steps.iter().enumerate() {
-            let time = event.time.filter(|_| step == 0);
+            let time = self.time(event.time.filter(|_| step == 0), todo);
             let (actor, kind) = match todo {
+                Step::Wait => continue,
                 Step::Act(actor, kind) => (*actor, kind.clone()),
                 Step::Complete(side) => self.complete(*side).await.map_err(|status| {
                     Failure::new(named(step), "a move to complete", words_of(&status))
@@ -122,6 +133,51 @@ impl Table<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the time to tell with a step: its own, and what has passed before it.
+    fn time(&mut self, time: Option<v1::PlatformTime>, step: &Step) -> Option<v1::PlatformTime> {
+        use v1::platform_time::Kind as Told;
+        let elapsed_ms = match time.and_then(|time| time.kind) {
+            Some(Told::At(_)) => {
+                self.waited_ms = 0;
+                return time;
+            }
+            Some(Told::Elapsed(elapsed)) => u64::try_from(milliseconds(&elapsed)).ok(),
+            None => None,
+        };
+        self.waited_ms = self
+            .waited_ms
+            .saturating_add(elapsed_ms.unwrap_or_default());
+        if *step == Step::Wait || self.waited_ms == 0 {
+            return time.filter(|_| *step != Step::Wait);
+        }
+        let elapsed = duration(std::mem::take(&mut self.waited_ms));
+        let kind = Some(Told::Elapsed(elapsed));
+        Some(v1::PlatformTime { kind })
+    }
+
+    /// Waits where the referee has still to find out that the game is over: neither side can
+    /// mate, or the result was given before that was known.
+    async fn settle(&mut self) -> Result<v1::Game, Status> {
+        let begin = Instant::now();
+        let mut game = self.read_game().await?;
+        let outcome = |game: &v1::Game| game.outcome.clone().unwrap_or_default();
+        let mut is_dead = None;
+        while begin.elapsed() < limits::SETTLE_TIMEOUT {
+            let is_ongoing = outcome(&game).result() == v1::GameResult::Ongoing;
+            if is_ongoing && is_dead.is_none() {
+                let answers = self.ask_can_mate(&game).await;
+                is_dead = Some(answers.is_ok_and(|both| both == [v1::CanMate::No; 2]));
+            }
+            let is_open = outcome(&game).provisional || is_ongoing && is_dead == Some(true);
+            if !is_open {
+                break;
+            }
+            tokio::time::sleep(limits::SETTLE_INTERVAL).await;
+            game = self.read_game().await?;
+        }
+        Ok(game)
     }
 
     /// Puts an action to the referee; returns the answer and its text.
@@ -235,7 +291,11 @@ impl Table<'_> {
     /// Reads what became of the game.
     async fn end(&mut self, case: &LawCase) -> Result<End, Failure> {
         let failed = |status: Status| Failure::new("read the game", "ok", words_of(&status));
-        let game = self.read_game().await.map_err(failed)?;
+        let game = if case.expected.is_over() {
+            self.settle().await.map_err(failed)?
+        } else {
+            self.read_game().await.map_err(failed)?
+        };
         let ledger = if case.expected.asks_ledger() {
             self.read_ledger().await.map_err(failed)?
         } else {
@@ -256,6 +316,7 @@ impl Table<'_> {
         }
         Ok(End {
             game,
+            waited_ms: i64::try_from(self.waited_ms).unwrap_or(i64::MAX),
             ledger,
             can_mate,
         })

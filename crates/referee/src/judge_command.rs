@@ -1,0 +1,214 @@
+//! `referee judge`: re-judges games from files in Portable Game Notation, under any profile and on
+//! all cores, and never stops at a bad game.
+
+mod output;
+mod source;
+mod split;
+mod verdict;
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use referee_laws::{PROFILE_NAMES, Profile};
+
+use crate::EXIT_USAGE;
+use output::{Output, Summary};
+use source::{PIECE_BYTES, Source};
+use split::{Splitter, Work};
+use verdict::{Judge, Line};
+
+/// Pieces of work that wait for a core, for each of them.
+const WAITING_PER_THREAD: usize = 2;
+
+/// The command line of `referee judge`.
+#[derive(Debug, Args)]
+pub(crate) struct JudgeArguments {
+    /// Files in Portable Game Notation, plain, gzip or Zstandard; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The rules under which the games are judged.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "fide_standard",
+        env = "REFEREE_PROFILE"
+    )]
+    profile: String,
+    /// Writes a line of JSON for each game, and one for the summary.
+    #[arg(long)]
+    json: bool,
+    /// Shows faults of the text, too, that leave no doubt about the game.
+    #[arg(long)]
+    warnings: bool,
+    /// Leaves out the games that are clean.
+    #[arg(long, short)]
+    quiet: bool,
+    /// How many threads judge. Range: 1 to 1024. Default: one for each core.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+impl JudgeArguments {
+    /// Judges all files. Exit code 1 means that something was found, or a file failed.
+    pub(crate) fn run(self) -> ExitCode {
+        let profile = match Profile::named(&self.profile) {
+            Ok(profile) => profile,
+            Err(error) => {
+                let names = PROFILE_NAMES.join(", ");
+                eprintln!("error: --profile: {error}; there are {names}");
+                return ExitCode::from(EXIT_USAGE);
+            }
+        };
+        let threads = self.threads.map_or(0, usize::from);
+        let pool = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+            Ok(pool) => pool,
+            Err(error) => {
+                eprintln!("error: the threads cannot be started: {error}");
+                return ExitCode::FAILURE;
+            }
+        };
+        let judge = Judge { profile };
+        let mut summary = Summary::default();
+        match self.judge_all(&judge, &pool, &mut summary) {
+            Ok(()) if summary.is_clean() => ExitCode::SUCCESS,
+            Ok(()) => ExitCode::FAILURE,
+            // A reader that has seen enough is no failure.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: the output cannot be written: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn judge_all(
+        &self,
+        judge: &Judge,
+        pool: &rayon::ThreadPool,
+        summary: &mut Summary,
+    ) -> io::Result<()> {
+        let mut output = Output {
+            out: BufWriter::new(io::stdout().lock()),
+            as_json: self.json,
+            shows_warnings: self.warnings,
+            is_quiet: self.quiet,
+            summary,
+        };
+        for path in &self.files {
+            let failure = judge_file(path, judge, pool, &mut output)?;
+            if let Some(error) = failure {
+                output.summary.failed_files += 1;
+                output.out.flush()?;
+                eprintln!("error: {}: {error}", path.display());
+            }
+        }
+        let Output {
+            mut out, summary, ..
+        } = output;
+        summary.print(&mut out, self.json)?;
+        out.flush()
+    }
+}
+
+/// Judges a file. The inner error is one of the file, the outer one of the output.
+fn judge_file(
+    path: &Path,
+    judge: &Judge,
+    pool: &rayon::ThreadPool,
+    output: &mut Output<'_, impl Write>,
+) -> io::Result<Option<io::Error>> {
+    let file_bytes = Arc::new(AtomicU64::new(0));
+    let waiting = WAITING_PER_THREAD * pool.current_num_threads();
+    let (sender, receiver) = sync_channel(waiting);
+    let progress = progress(path);
+    thread::scope(|scope| {
+        let bytes = Arc::clone(&file_bytes);
+        let reader = scope.spawn(move || read_file(path, judge, bytes, &sender));
+        let mut written = Ok(());
+        while let Some(works) = receive(&receiver, waiting) {
+            let lines: Vec<Vec<Line>> = pool.install(|| {
+                let lines = works.into_par_iter().map(|work| match work {
+                    Work::Batch { place, text } => judge.read_whole(place, &text),
+                    Work::Judged(lines) => lines,
+                });
+                lines.collect()
+            });
+            written = lines.iter().try_for_each(|lines| output.print(path, lines));
+            if written.is_err() {
+                break;
+            }
+            progress.set_position(file_bytes.load(Ordering::Relaxed));
+            progress.set_message(format!("{} games", output.summary.games));
+        }
+        // Without a receiver the reading thread stops at its next piece of work.
+        drop(receiver);
+        progress.finish_and_clear();
+        written?;
+        Ok(match reader.join() {
+            Ok(read) => read.err(),
+            Err(_) => Some(io::Error::other("the reading thread has panicked")),
+        })
+    })
+}
+
+/// Waits for work, and takes what else is there.
+fn receive(receiver: &Receiver<Work>, count_max: usize) -> Option<Vec<Work>> {
+    let mut works = vec![receiver.recv().ok()?];
+    while works.len() < count_max {
+        match receiver.try_recv() {
+            Ok(work) => works.push(work),
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+        }
+    }
+    Some(works)
+}
+
+/// Reads a file to its end, and sends its games in batches.
+fn read_file(
+    path: &Path,
+    judge: &Judge,
+    file_bytes: Arc<AtomicU64>,
+    sender: &SyncSender<Work>,
+) -> io::Result<()> {
+    let mut source = Source::open(path, file_bytes)?;
+    let mut splitter = Splitter::new(judge);
+    let mut buffer = vec![0; PIECE_BYTES];
+    // Nobody receives any more where the output is broken, which is told elsewhere.
+    let mut send = |work| sender.send(work).map_err(|_| ());
+    let read = loop {
+        match source.read(&mut buffer) {
+            Ok(0) => break Ok(()),
+            Ok(length) => {
+                if splitter.push(&buffer[..length], &mut send).is_err() {
+                    return Ok(());
+                }
+            }
+            // What came before the error is judged all the same.
+            Err(error) => break Err(error),
+        }
+    };
+    _ = splitter.finish(&mut send);
+    read
+}
+
+/// Shows how far a file is read, on a terminal.
+fn progress(path: &Path) -> ProgressBar {
+    let length = path.metadata().ok().filter(|_| io::stderr().is_terminal());
+    let Some(length) = length.map(|metadata| metadata.len()) else {
+        return ProgressBar::hidden();
+    };
+    let style = ProgressStyle::with_template(
+        "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} ETA {eta} {msg}",
+    );
+    let bar = ProgressBar::new(length);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

@@ -1,0 +1,257 @@
+//! Writes what was found: a line for each game, as text or as JSON, and a summary.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use referee_chess::Color;
+use referee_pgn::Fault;
+use serde_json::{Value, json};
+
+use super::verdict::{Finding, Judged, Line};
+
+/// What was found in all files.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    pub(super) games: u64,
+    pub(super) plies: u64,
+    pub(super) clean: u64,
+    pub(super) illegal: u64,
+    pub(super) unreadable: u64,
+    pub(super) went_on: u64,
+    pub(super) contradictions: u64,
+    pub(super) stray: u64,
+    pub(super) failed_files: u64,
+}
+
+impl Summary {
+    /// Whether nothing was found.
+    pub(super) fn is_clean(&self) -> bool {
+        self.clean == self.games && self.failed_files == 0
+    }
+
+    fn count(&mut self, judged: &Judged) {
+        self.games += 1;
+        self.plies += judged.plies as u64;
+        self.clean += u64::from(judged.findings.is_empty());
+        let has = |is: fn(&Finding) -> bool| u64::from(judged.findings.iter().any(is));
+        self.illegal += has(|finding| matches!(finding, Finding::Illegal { .. }));
+        self.unreadable += has(|finding| matches!(finding, Finding::Unreadable(_)));
+        self.went_on += has(|finding| matches!(finding, Finding::WentOn { .. }));
+        self.contradictions += has(|finding| {
+            matches!(
+                finding,
+                Finding::Contradiction { .. } | Finding::WinnerCannotMate { .. }
+            )
+        });
+    }
+
+    /// Writes the last line.
+    pub(super) fn print(&self, out: &mut impl Write, as_json: bool) -> io::Result<()> {
+        if as_json {
+            let summary = json!({
+                "games": self.games,
+                "plies": self.plies,
+                "clean": self.clean,
+                "illegal_moves": self.illegal,
+                "unreadable": self.unreadable,
+                "over_before": self.went_on,
+                "result_contradictions": self.contradictions,
+                "stray_faults": self.stray,
+                "failed_files": self.failed_files,
+            });
+            return writeln!(out, "{}", json!({ "summary": summary }));
+        }
+        writeln!(
+            out,
+            "{} games, {} plies: {} clean, {} with an illegal move, {} unreadable, {} went on \
+             after their end, {} with a result that contradicts the board; {} faults between \
+             games, {} files failed",
+            self.games,
+            self.plies,
+            self.clean,
+            self.illegal,
+            self.unreadable,
+            self.went_on,
+            self.contradictions,
+            self.stray,
+            self.failed_files,
+        )
+    }
+}
+
+/// Where lines go, and how.
+pub(super) struct Output<'a, W> {
+    pub(super) out: W,
+    pub(super) as_json: bool,
+    /// Whether faults that change nothing are shown, too.
+    pub(super) shows_warnings: bool,
+    /// Whether games with nothing wrong are left out.
+    pub(super) is_quiet: bool,
+    pub(super) summary: &'a mut Summary,
+}
+
+impl<W: Write> Output<'_, W> {
+    /// Writes lines about a file.
+    pub(super) fn print(&mut self, path: &Path, lines: &[Line]) -> io::Result<()> {
+        for line in lines {
+            match line {
+                Line::Game(judged) => {
+                    self.summary.count(judged);
+                    let is_shown = !self.is_quiet
+                        || !judged.findings.is_empty()
+                        || self.shows_warnings && !judged.warnings.is_empty();
+                    match is_shown {
+                        false => {}
+                        true if self.as_json => writeln!(self.out, "{}", self.json(path, judged))?,
+                        true => self.print_text(path, judged)?,
+                    }
+                }
+                Line::Stray(fault) => {
+                    self.summary.stray += 1;
+                    if self.as_json {
+                        let mut value = fault_json(fault);
+                        value["file"] = json!(path.display().to_string());
+                        writeln!(self.out, "{}", json!({ "stray": value }))?;
+                    } else if self.shows_warnings {
+                        writeln!(self.out, "{}: {fault}", path.display())?;
+                    }
+                }
+                Line::MoreStray(count) => self.summary.stray += count,
+            }
+        }
+        Ok(())
+    }
+
+    fn print_text(&mut self, path: &Path, judged: &Judged) -> io::Result<()> {
+        write!(
+            self.out,
+            "{}:{}: {} - {}, {}, {} plies: ",
+            path.display(),
+            judged.place.line,
+            judged.white,
+            judged.black,
+            judged.outcome,
+            judged.plies,
+        )?;
+        let mut texts: Vec<String> = judged
+            .findings
+            .iter()
+            .map(|finding| describe(judged, finding))
+            .collect();
+        if texts.is_empty() {
+            texts.push("clean".to_owned());
+        }
+        if self.shows_warnings {
+            texts.extend(
+                judged
+                    .warnings
+                    .iter()
+                    .map(|fault| format!("warning: {fault}")),
+            );
+        }
+        writeln!(self.out, "{}", texts.join("; "))
+    }
+
+    fn json(&self, path: &Path, judged: &Judged) -> Value {
+        let findings: Vec<Value> = judged
+            .findings
+            .iter()
+            .map(|finding| finding_json(judged, finding))
+            .collect();
+        let mut value = json!({
+            "file": path.display().to_string(),
+            "line": judged.place.line,
+            "offset": judged.place.offset,
+            "white": judged.white,
+            "black": judged.black,
+            "result": judged.outcome.as_str(),
+            "plies": judged.plies,
+            "unplayed": judged.unplayed,
+            "verdict": if findings.is_empty() { "clean" } else { "faulty" },
+            "findings": findings,
+        });
+        if self.shows_warnings {
+            let warnings: Vec<Value> = judged.warnings.iter().map(fault_json).collect();
+            value["warnings"] = json!(warnings);
+        }
+        value
+    }
+}
+
+fn describe(judged: &Judged, finding: &Finding) -> String {
+    match finding {
+        Finding::Illegal { ply, fault, .. } => format!("illegal at ply {}: {fault}", ply + 1),
+        Finding::Unreadable(fault) => fault.to_string(),
+        Finding::WentOn { ply, end } => {
+            let more = judged.plies as u64 + judged.unplayed - u64::from(*ply);
+            format!(
+                "over at ply {ply}, {more} moves before the end of the record: {} ({})",
+                end.text,
+                article(finding),
+            )
+        }
+        Finding::Contradiction { end } => format!(
+            "the record says {}, the board {}: {} ({})",
+            judged.outcome,
+            end.result.score(),
+            end.text,
+            article(finding),
+        ),
+        Finding::WinnerCannotMate { winner, proof } => format!(
+            "the record says that {winner} won, which neither flag nor resignation can bring \
+             about (6.9, 5.1.2): {}",
+            proof.text
+        ),
+    }
+}
+
+fn article(finding: &Finding) -> &str {
+    finding.article().unwrap_or("no article")
+}
+
+fn finding_json(judged: &Judged, finding: &Finding) -> Value {
+    let mut value = json!({
+        "kind": finding.kind(),
+        "text": describe(judged, finding),
+    });
+    if let Some(article) = finding.article() {
+        value["article"] = json!(article);
+    }
+    match finding {
+        Finding::Illegal { ply, fault, .. } => {
+            // Counted as the move that is illegal, from 1.
+            value["ply"] = json!(ply + 1);
+            value["line"] = json!(fault.place.line);
+            value["column"] = json!(fault.place.column);
+        }
+        Finding::Unreadable(fault) => {
+            value["line"] = json!(fault.place.line);
+            value["column"] = json!(fault.place.column);
+        }
+        Finding::WentOn { ply, end } => {
+            value["ply"] = json!(ply);
+            value["result"] = json!(end.result.score());
+        }
+        Finding::Contradiction { end } => {
+            value["recorded"] = json!(judged.outcome.as_str());
+            value["result"] = json!(end.result.score());
+        }
+        Finding::WinnerCannotMate { winner, .. } => {
+            let name = match winner {
+                Color::White => "white",
+                Color::Black => "black",
+            };
+            value["winner"] = json!(name);
+        }
+    }
+    value
+}
+
+fn fault_json(fault: &Fault) -> Value {
+    json!({
+        "kind": fault.kind.name(),
+        "text": fault.kind.to_string(),
+        "line": fault.place.line,
+        "column": fault.place.column,
+    })
+}

@@ -1,0 +1,233 @@
+//! What is wrong with a game: its text, its moves, that it went on after its end, its result.
+
+use referee_chess::{Color, Position};
+use referee_laws::{
+    CanMate, GameResult, History, MateTest, NoMate, Outcome as End, Profile, Tier, can_mate,
+};
+use referee_pgn::{Fault, FaultKind, GameReader, Item, Outcome, Place, Reading, Severity, Tags};
+
+/// Faults between games of one batch that are kept.
+const STRAY_MAX: usize = 100;
+
+/// A line of the answer.
+pub(super) enum Line {
+    /// A game.
+    Game(Box<Judged>),
+    /// A fault of the text between games.
+    Stray(Fault),
+    /// More such faults.
+    MoreStray(u64),
+}
+
+/// A game that was judged.
+pub(super) struct Judged {
+    pub(super) place: Place,
+    pub(super) white: String,
+    pub(super) black: String,
+    pub(super) outcome: Outcome,
+    pub(super) plies: usize,
+    /// Moves from the first that could not be played on.
+    pub(super) unplayed: u64,
+    pub(super) findings: Vec<Finding>,
+    pub(super) warnings: Vec<Fault>,
+}
+
+/// Something that is wrong with a game.
+pub(super) enum Finding {
+    /// A move is not legal.
+    Illegal {
+        /// The number of moves before it.
+        ply: usize,
+        fault: Fault,
+        /// The article that forbids it.
+        article: Option<&'static str>,
+    },
+    /// The text cannot be read as a game, or not to its end.
+    Unreadable(Fault),
+    /// The game was over before it went on.
+    WentOn {
+        /// The number of moves after which it was over.
+        ply: u32,
+        end: Box<End>,
+    },
+    /// The recorded result is not that of the board.
+    Contradiction { end: Box<End> },
+    /// The recorded winner could not have mated, so that neither flag nor resignation won.
+    WinnerCannotMate { winner: Color, proof: NoMate },
+}
+
+impl Finding {
+    /// The name of the kind, for programs.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Illegal { .. } => "illegal-move",
+            Self::Unreadable(fault) => fault.kind.name(),
+            Self::WentOn { .. } => "over-before",
+            Self::Contradiction { .. } => "result-contradicts-board",
+            Self::WinnerCannotMate { .. } => "winner-cannot-mate",
+        }
+    }
+
+    /// The article of the FIDE Laws that it rests on.
+    pub(super) fn article(&self) -> Option<&str> {
+        match self {
+            Self::Illegal { article, .. } => *article,
+            Self::Unreadable(_) => None,
+            Self::WentOn { end, .. } | Self::Contradiction { end } => {
+                end.citations.first().map(|citation| &*citation.article)
+            }
+            Self::WinnerCannotMate { .. } => Some("6.9"),
+        }
+    }
+}
+
+/// Judges games under a profile.
+pub(super) struct Judge {
+    pub(super) profile: Profile,
+}
+
+impl Judge {
+    /// Reads whole games, and judges them.
+    pub(super) fn read_whole(&self, place: Place, text: &[u8]) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let mut reader = GameReader::starting_at(place);
+        let mut stray = 0;
+        let mut take = |item: Item<'_>| self.take(item, &mut lines, &mut stray);
+        reader.read_all(text, &mut take);
+        end_stray(stray, &mut lines);
+        lines
+    }
+
+    /// Reads a piece of a game that is long.
+    pub(super) fn read(&self, reader: &mut GameReader, piece: &[u8], lines: &mut Vec<Line>) {
+        let mut stray = 0;
+        reader.push(piece, &mut |item: Item<'_>| {
+            self.take(item, lines, &mut stray)
+        });
+        end_stray(stray, lines);
+    }
+
+    /// Ends a game that is long.
+    pub(super) fn finish(&self, reader: &mut GameReader, lines: &mut Vec<Line>) {
+        let mut stray = 0;
+        reader.finish(&mut |item: Item<'_>| self.take(item, lines, &mut stray));
+        end_stray(stray, lines);
+    }
+
+    fn take(&self, item: Item<'_>, lines: &mut Vec<Line>, stray: &mut usize) {
+        match item {
+            Item::Game(reading) => lines.push(Line::Game(Box::new(self.judge(reading)))),
+            Item::Stray(fault) => {
+                *stray += 1;
+                if *stray <= STRAY_MAX {
+                    lines.push(Line::Stray(fault.clone()));
+                }
+            }
+        }
+    }
+
+    fn judge(&self, reading: &Reading) -> Judged {
+        let game = &reading.game;
+        let player = |tag: &str| game.tags.get(tag).unwrap_or("?").to_owned();
+        let mut findings = Vec::new();
+        let mut warnings = Vec::new();
+        for fault in &reading.faults {
+            match (&fault.kind, fault.severity()) {
+                (FaultKind::IllegalMove { illegal, .. }, _) => findings.push(Finding::Illegal {
+                    ply: game.moves.len(),
+                    fault: fault.clone(),
+                    article: Some(illegal.article()),
+                }),
+                (FaultKind::NullMove { .. }, _) => findings.push(Finding::Illegal {
+                    ply: game.moves.len(),
+                    fault: fault.clone(),
+                    article: Some("1.3"),
+                }),
+                (_, Severity::Error) => findings.push(Finding::Unreadable(fault.clone())),
+                (_, Severity::Warning) => warnings.push(fault.clone()),
+            }
+        }
+        if reading.is_start_known {
+            self.judge_end(reading, &mut findings);
+        }
+        Judged {
+            place: reading.place,
+            white: player(Tags::WHITE),
+            black: player(Tags::BLACK),
+            outcome: game.outcome,
+            plies: game.moves.len(),
+            unplayed: reading.unplayed,
+            findings,
+            warnings,
+        }
+    }
+
+    /// Looks when the game was over, and what its result must be then.
+    fn judge_end(&self, reading: &Reading, findings: &mut Vec<Finding>) {
+        let game = &reading.game;
+        let mut history = History::new(game.start.clone());
+        let mut end = None;
+        for &mv in &game.moves {
+            // A history has room for as many moves as the reader takes.
+            if history.play(mv).is_err() {
+                break;
+            }
+            end = history.end_on_board(&self.profile);
+            if end.is_some() {
+                break;
+            }
+        }
+        let recorded = result(game.outcome);
+        let Some(end) = end.map(Box::new) else {
+            if reading.unplayed == 0 {
+                self.judge_winner(recorded, history.position(), findings);
+            }
+            return;
+        };
+        let ply = history.ply();
+        if (ply as usize) < game.moves.len() || reading.unplayed > 0 {
+            let end = end.clone();
+            findings.push(Finding::WentOn { ply, end });
+        }
+        if recorded.is_some_and(|recorded| recorded != end.result) {
+            findings.push(Finding::Contradiction { end });
+        }
+    }
+
+    /// A side that cannot mate by any legal series of moves wins neither by the flag (6.9) nor by
+    /// resignation (5.1.2), where the profile says so.
+    fn judge_winner(
+        &self,
+        recorded: Option<GameResult>,
+        position: &Position,
+        findings: &mut Vec<Finding>,
+    ) {
+        let parameters = &self.profile.parameters;
+        let asks = parameters.resign_no_mate_draw && parameters.flag_exception == MateTest::Full;
+        let Some(GameResult::Win(winner)) = recorded.filter(|_| asks) else {
+            return;
+        };
+        if let CanMate::No(proof) = can_mate(position, winner, Tier::Quick) {
+            findings.push(Finding::WinnerCannotMate { winner, proof });
+        }
+    }
+}
+
+fn end_stray(stray: usize, lines: &mut Vec<Line>) {
+    if stray > STRAY_MAX {
+        lines.push(Line::MoreStray((stray - STRAY_MAX) as u64));
+    }
+}
+
+/// The result as the laws know it; `None` where none is recorded.
+fn result(outcome: Outcome) -> Option<GameResult> {
+    Some(match outcome {
+        Outcome::WhiteWins => GameResult::Win(Color::White),
+        Outcome::BlackWins => GameResult::Win(Color::Black),
+        Outcome::Draw => GameResult::Draw,
+        Outcome::BothLose => GameResult::BothLose,
+        Outcome::WhiteHalf => GameResult::Half(Color::White),
+        Outcome::BlackHalf => GameResult::Half(Color::Black),
+        Outcome::Unknown => return None,
+    })
+}

@@ -1,0 +1,282 @@
+//! `VerifyGames`: the verdict on each game of a text that comes in pieces.
+
+use std::sync::Arc;
+
+use referee_api::v1;
+use referee_laws::{Color, Finding, GameResult, Profile, Review, Variant};
+use referee_pgn::{Fault, FaultKind, GameReader, Item, Outcome, Reading, Severity, Tags};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tonic::Streaming;
+
+use crate::fields::Fields;
+use crate::limits;
+use crate::profile_fields::read_profile;
+use crate::status::ApiError;
+use crate::stream::{Openings, Outgoing, Sender, stopped};
+use crate::view;
+
+/// Verifies texts, some at once.
+#[derive(Clone)]
+pub(crate) struct Verdicts {
+    open: Arc<Semaphore>,
+    openings: Openings,
+    is_stopping: watch::Receiver<bool>,
+}
+
+impl Verdicts {
+    pub(crate) fn new(is_stopping: watch::Receiver<bool>) -> Verdicts {
+        Verdicts {
+            open: Arc::new(Semaphore::new(limits::VERIFY_STREAMS_MAX)),
+            openings: Openings::new(),
+            is_stopping,
+        }
+    }
+
+    /// Answers a stream of pieces with a stream of verdicts.
+    pub(crate) fn answer(
+        &self,
+        pieces: Streaming<v1::VerifyGamesRequest>,
+    ) -> Result<Outgoing<v1::VerifyGamesResponse>, ApiError> {
+        let permit = Arc::clone(&self.open)
+            .try_acquire_owned()
+            .map_err(|_| ApiError::Overloaded)?;
+        let (sender, outgoing) = self.openings.open()?;
+        tokio::spawn(verify(pieces, sender, permit, self.is_stopping.clone()));
+        Ok(outgoing)
+    }
+}
+
+/// Reads the pieces, and lets another thread read the games in them.
+async fn verify(
+    mut pieces: Streaming<v1::VerifyGamesRequest>,
+    sender: Sender<v1::VerifyGamesResponse>,
+    permit: OwnedSemaphorePermit,
+    mut is_stopping: watch::Receiver<bool>,
+) {
+    let sender = Arc::new(sender);
+    let first = tokio::select! {
+        first = pieces.message() => first,
+        () = stopped(&mut is_stopping) => return sender.fail(ApiError::ShuttingDown).await,
+        () = sender.closed() => return,
+    };
+    let Ok(Some(first)) = first else { return };
+    let (profile, begin) = match read_first(first) {
+        Ok(read) => read,
+        Err(error) => return sender.fail(error).await,
+    };
+    let (queue, texts) = mpsc::channel(limits::VERIFY_QUEUE_MAX);
+    let teller = Arc::clone(&sender);
+    let runtime = Handle::current();
+    let reading = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        read_games(&profile, texts, &|verdict| {
+            runtime.block_on(teller.send(verdict)).is_ok()
+        });
+    });
+    let fed = feed(pieces, begin, queue, &sender, &mut is_stopping).await;
+    let _ = reading.await;
+    if let Err(error) = fed {
+        sender.fail(error).await;
+    }
+}
+
+/// Hands the pieces on until the text ends or nobody listens.
+async fn feed(
+    mut pieces: Streaming<v1::VerifyGamesRequest>,
+    begin: Option<bytes::Bytes>,
+    queue: mpsc::Sender<bytes::Bytes>,
+    sender: &Sender<v1::VerifyGamesResponse>,
+    is_stopping: &mut watch::Receiver<bool>,
+) -> Result<(), ApiError> {
+    if let Some(text) = begin
+        && queue.send(text).await.is_err()
+    {
+        return Ok(());
+    }
+    loop {
+        let piece = tokio::select! {
+            piece = pieces.message() => piece,
+            () = stopped(is_stopping) => return Err(ApiError::ShuttingDown),
+            () = sender.closed() => return Ok(()),
+        };
+        // A client that breaks off has had the verdicts on what it sent.
+        let Ok(Some(piece)) = piece else {
+            return Ok(());
+        };
+        let text = match piece.kind {
+            Some(v1::verify_games_request::Kind::Pgn(text)) => check_piece(text)?,
+            Some(v1::verify_games_request::Kind::Options(_)) => {
+                return Err(ApiError::StreamProtocol {
+                    field: "options",
+                    description: "may only be the first message",
+                });
+            }
+            None => continue,
+        };
+        if queue.send(text).await.is_err() {
+            return Ok(());
+        }
+    }
+}
+
+fn check_piece(text: bytes::Bytes) -> Result<bytes::Bytes, ApiError> {
+    let mut fields = Fields::default();
+    fields.count("pgn", "bytes", text.len(), limits::PGN_PIECE_BYTES_MAX);
+    fields.finish()?;
+    Ok(text)
+}
+
+fn read_first(
+    message: v1::VerifyGamesRequest,
+) -> Result<(Profile, Option<bytes::Bytes>), ApiError> {
+    use v1::verify_games_request::Kind;
+    let mut fields = Fields::default();
+    let (options, text) = match message.kind {
+        Some(Kind::Options(options)) => (options, None),
+        Some(Kind::Pgn(text)) => (v1::VerifyOptions::default(), Some(check_piece(text)?)),
+        None => (v1::VerifyOptions::default(), None),
+    };
+    let profile = options.rule_profile.as_ref();
+    let profile = read_profile("options.rule_profile", profile, None, &mut fields);
+    fields.finish()?;
+    Ok((profile, text))
+}
+
+/// Reads games from pieces of text, and tells the verdict on each, until nobody listens.
+fn read_games(
+    profile: &Profile,
+    mut texts: mpsc::Receiver<bytes::Bytes>,
+    tell: &dyn Fn(v1::VerifyGamesResponse) -> bool,
+) {
+    let mut reader = GameReader::new();
+    let mut number = 0;
+    let mut is_heard = true;
+    let mut take = |item: Item<'_>| {
+        if !is_heard {
+            return;
+        }
+        let verdict = match item {
+            Item::Game(reading) => {
+                number += 1;
+                judge(number, reading, profile)
+            }
+            Item::Stray(fault) => v1::VerifyGamesResponse {
+                line: fault.place.line,
+                faults: vec![write_fault(fault)],
+                sound: true,
+                ..v1::VerifyGamesResponse::default()
+            },
+        };
+        is_heard = tell(verdict);
+    };
+    while let Some(text) = texts.blocking_recv() {
+        reader.push(&text, &mut take);
+    }
+    reader.finish(&mut take);
+}
+
+/// Returns the result that a record tells; `None` where it tells none.
+pub(crate) fn told_result(outcome: Outcome) -> Option<GameResult> {
+    Some(match outcome {
+        Outcome::WhiteWins => GameResult::Win(Color::White),
+        Outcome::BlackWins => GameResult::Win(Color::Black),
+        Outcome::Draw => GameResult::Draw,
+        Outcome::BothLose => GameResult::BothLose,
+        Outcome::WhiteHalf => GameResult::Half(Color::White),
+        Outcome::BlackHalf => GameResult::Half(Color::Black),
+        Outcome::Unknown => return None,
+    })
+}
+
+fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesResponse {
+    let game = &reading.game;
+    let mode = game.start.castling_mode();
+    let profile = Profile {
+        variant: match mode {
+            referee_chess::CastlingMode::Standard => Variant::Standard,
+            referee_chess::CastlingMode::Chess960 => Variant::Chess960,
+        },
+        ..profile.clone()
+    };
+    let recorded = told_result(game.outcome);
+    let moves = game.moves.iter().copied();
+    let points = profile.parameters.points;
+    let mut findings = Vec::new();
+    let broken = reading.first_error().filter(|_| reading.unplayed > 0);
+    if let Some(fault) = broken
+        && matches!(fault.kind, FaultKind::IllegalMove { .. })
+    {
+        findings.push(v1::GameFinding {
+            kind: Some(v1::game_finding::Kind::IllegalMove(v1::IllegalMoveFound {
+                ply: game.moves.len() as u32,
+                line: fault.place.line,
+                column: fault.place.column,
+            })),
+            text: format!("{}.", fault.kind),
+        });
+    }
+    // Where the moves could not be played to their end, the result is about another position.
+    let told = if reading.unplayed == 0 {
+        recorded
+    } else {
+        None
+    };
+    let mut outcome = None;
+    if let Ok(review) = Review::of(&game.start, moves, told, &profile) {
+        let kept = review
+            .findings
+            .into_iter()
+            .filter(|finding| reading.unplayed == 0 || matches!(finding, Finding::PlayedOn { .. }));
+        findings.extend(kept.map(|finding| write_finding(&finding, points)));
+        outcome = review.outcome;
+    }
+    let tag = |name| game.tags.get(name).unwrap_or_default().to_owned();
+    v1::VerifyGamesResponse {
+        number,
+        line: reading.place.line,
+        white_player: tag(Tags::WHITE),
+        black_player: tag(Tags::BLACK),
+        plies: game.moves.len() as u32,
+        fen: game.final_position().to_string(),
+        recorded_result: recorded
+            .map_or(v1::GameResult::Ongoing, view::result)
+            .into(),
+        outcome: Some(view::outcome(outcome.as_ref(), points)),
+        faults: reading.faults.iter().map(write_fault).collect(),
+        sound: findings.is_empty() && reading.unplayed == 0,
+        findings,
+    }
+}
+
+/// Writes a fault of a text.
+pub(crate) fn write_fault(fault: &Fault) -> v1::TextFault {
+    v1::TextFault {
+        line: fault.place.line,
+        column: fault.place.column,
+        error: fault.severity() == Severity::Error,
+        text: fault.kind.to_string(),
+    }
+}
+
+fn write_finding(finding: &Finding, points: referee_laws::Points) -> v1::GameFinding {
+    use v1::game_finding::Kind;
+    let kind = match finding {
+        Finding::PlayedOn { ply, outcome } => Kind::PlayedOn(v1::PlayedOn {
+            ply: *ply,
+            outcome: Some(view::outcome(Some(outcome), points)),
+        }),
+        Finding::ResultConflict { recorded, outcome } => Kind::ResultConflict(v1::ResultConflict {
+            recorded: view::result(*recorded).into(),
+            outcome: Some(view::outcome(Some(outcome), points)),
+        }),
+        Finding::WinnerCannotMate { no_mate } => Kind::WinnerCannotMate(view::no_mate(no_mate)),
+        Finding::ResultMissing { outcome } => Kind::ResultMissing(v1::ResultMissing {
+            outcome: Some(view::outcome(Some(outcome), points)),
+        }),
+    };
+    v1::GameFinding {
+        kind: Some(kind),
+        text: finding.to_string(),
+    }
+}

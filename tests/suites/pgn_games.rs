@@ -1,0 +1,210 @@
+//! Games as Portable Game Notation: imported, exported, and verified over a stream.
+
+use referee_api::v1;
+use referee_api::v1::rules_service_client::RulesServiceClient;
+use referee_tests::lines;
+use referee_tests::process::Referee;
+use referee_tests::wire;
+use tokio_stream::iter;
+
+/// The games of the masters as one text, with headers and a wrong result in one of them.
+fn masters() -> Vec<(String, Vec<String>, String)> {
+    lines("games/masters.jsonl")
+        .into_iter()
+        .map(|record| {
+            let moves = referee_tests::texts(&record["moves"]);
+            let id = record["id"].as_str().unwrap_or_default().to_owned();
+            let result = record["result"].as_str().unwrap_or("*").to_owned();
+            (id, moves, result)
+        })
+        .collect()
+}
+
+fn pgn(id: &str, moves: &[String], result: &str) -> String {
+    let mut text = format!("[Event \"{id}\"]\n[Result \"{result}\"]\n\n");
+    for (index, san) in moves.iter().enumerate() {
+        if index % 2 == 0 {
+            text += &format!("{}. ", index / 2 + 1);
+        }
+        text += san;
+        text += if index % 8 == 7 { "\n" } else { " " };
+    }
+    text + result + "\n\n"
+}
+
+async fn verify(referee: &Referee, text: &str, piece: usize) -> Vec<v1::VerifyGamesResponse> {
+    let pieces: Vec<v1::VerifyGamesRequest> = text
+        .as_bytes()
+        .chunks(piece)
+        .map(|piece| v1::VerifyGamesRequest {
+            kind: Some(v1::verify_games_request::Kind::Pgn(piece.to_vec().into())),
+        })
+        .collect();
+    let mut rules = RulesServiceClient::new(referee.connect().await);
+    let mut stream = rules
+        .verify_games(iter(pieces))
+        .await
+        .expect("a stream")
+        .into_inner();
+    let mut verdicts = Vec::new();
+    while let Some(verdict) = stream.message().await.expect("the stream goes on") {
+        verdicts.push(verdict);
+    }
+    verdicts
+}
+
+#[tokio::test]
+async fn every_game_of_a_text_has_its_verdict() {
+    let referee = Referee::start();
+    let games = masters();
+    let text: String = games
+        .iter()
+        .map(|(id, moves, result)| pgn(id, moves, result))
+        .collect();
+    for piece in [7, 65_536] {
+        let verdicts = verify(&referee, &text, piece).await;
+        assert_eq!(verdicts.len(), games.len());
+        for ((id, moves, _), (number, verdict)) in games.iter().zip((1..).zip(&verdicts)) {
+            assert_eq!(verdict.number, number, "{id}");
+            assert_eq!(verdict.plies as usize, moves.len(), "{id}");
+            assert!(verdict.sound, "{id}: {verdict:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_bad_game_is_a_verdict() {
+    use v1::game_finding::Kind;
+    let referee = Referee::start();
+    let text = "[White \"A\"]\n\n1. f3 e5 2. g4 Qh4# 1-0\n\n\
+                1. e4 e5 2. Ke3 Nc6 1-0\n\n\
+                [FEN \"8/8/4k3/8/8/3p4/2K5/8 w - - 0 1\"]\n\n1. Kxd3 Kd6 2. Ke3 Ke5 1-0\n\n\
+                1. d4 d5 *\n";
+    let verdicts = verify(&referee, text, 1_000).await;
+    assert_eq!(verdicts.len(), 4, "{verdicts:#?}");
+    let kinds = |index: usize| -> Vec<&Kind> {
+        let findings = verdicts[index].findings.iter();
+        findings
+            .filter_map(|finding| finding.kind.as_ref())
+            .collect()
+    };
+    assert!(
+        matches!(kinds(0)[..], [Kind::ResultConflict(_)]),
+        "{:?}",
+        verdicts[0]
+    );
+    let [Kind::IllegalMove(illegal)] = kinds(1)[..] else {
+        panic!("{:?}", verdicts[1]);
+    };
+    assert_eq!((illegal.ply, illegal.line, illegal.column), (2, 5, 13));
+    assert!(
+        matches!(kinds(2)[..], [Kind::PlayedOn(_), Kind::ResultConflict(_)]),
+        "{:?}",
+        verdicts[2]
+    );
+    assert!(verdicts[3].sound, "{:?}", verdicts[3]);
+    for verdict in &verdicts[..3] {
+        assert!(
+            !verdict.sound
+                && verdict
+                    .findings
+                    .iter()
+                    .all(|finding| finding.text.ends_with('.'))
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_imported_is_exported_again() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let text = "[Event \"Club\"]\n[Site \"?\"]\n[Date \"2026.11.30\"]\n[Round \"3\"]\n\
+                [White \"Anna\"]\n[Black \"Boris\"]\n[Result \"0-1\"]\n[Termination \"normal\"]\n\
+                [TimeControl \"180+2\"]\n\n\
+                1. f3 {[%clk 0:02:58]} 1... e5 {[%clk 0:03:01]} 2. g4 {[%clk 0:02:50]}\n\
+                2... Qh4# {[%clk 0:02:59]} 0-1\n";
+    let request = v1::ImportPgnRequest {
+        pgn: text.to_owned(),
+        game_id: "imported".to_owned(),
+        request_id: wire::fresh_id(),
+        labels: [("event", "Club"), ("round", "3"), ("date", "2026.11.30")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
+        ..v1::ImportPgnRequest::default()
+    };
+    let first = games.import_pgn(request.clone()).await.expect("imported");
+    let first = first.into_inner().game.expect("a game");
+    assert_eq!(first.moves.len(), 4);
+    let again = games.import_pgn(request.clone()).await.expect("repeated");
+    assert_eq!(
+        again.into_inner().game,
+        Some(first),
+        "a repetition adds nothing"
+    );
+    let name = "games/imported".to_owned();
+    let export = v1::ExportPgnRequest { name };
+    let written = games
+        .export_pgn(export)
+        .await
+        .expect("exported")
+        .into_inner()
+        .pgn;
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(ToOwned::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(words(&written), words(text));
+
+    let broken = [
+        ("", "has no game"),
+        ("1. e4 e4 *", "line 1, column 7"),
+        ("1. e4 *\n\n1. d4 *", "more than one game"),
+        ("1. f3 e5 2. g4 Qh4# 3. e4 0-1", "line 1, column 24"),
+        ("1. f3 e5 2. g4 Qh4# 1-0", "another result"),
+    ];
+    for (number, (pgn, said)) in broken.into_iter().enumerate() {
+        let request = v1::ImportPgnRequest {
+            pgn: pgn.to_owned(),
+            game_id: format!("broken-{number}"),
+            request_id: wire::fresh_id(),
+            ..request.clone()
+        };
+        let error = games.import_pgn(request).await.expect_err("refused");
+        assert_eq!(error.code(), tonic::Code::InvalidArgument, "{pgn}");
+        assert!(error.message().contains(said), "{pgn}: {}", error.message());
+        let name = format!("games/broken-{number}");
+        let read = games.get_game(v1::GetGameRequest { name }).await;
+        assert_eq!(
+            read.expect_err("no trace").code(),
+            tonic::Code::NotFound,
+            "{pgn}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_ruling_that_people_ask_about_is_exported_with_its_article() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let fen = "8/8/4k3/8/8/3p4/2K5/8 w - - 0 1";
+    games
+        .create_game(wire::create("dead", wire::game_from(fen)))
+        .await
+        .expect("created");
+    let mv = wire::submit("dead", v1::Seat::White, wire::make_move("Kxd3"));
+    games.submit_action(mv).await.expect("ruled");
+    let name = "games/dead".to_owned();
+    let pgn = games
+        .export_pgn(v1::ExportPgnRequest { name })
+        .await
+        .expect("exported")
+        .into_inner()
+        .pgn;
+    assert!(pgn.contains("[SetUp \"1\"]"), "{pgn}");
+    assert!(
+        pgn.contains("{FIDE-E01-2023 5.2.2: The game is drawn"),
+        "{pgn}"
+    );
+    assert!(pgn.ends_with("1/2-1/2\n"), "{pgn}");
+}

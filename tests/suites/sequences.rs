@@ -1,0 +1,193 @@
+//! The reports whose steps are words, each made into calls of the service that runs. The comments
+//! name the reports by their ids.
+
+mod clocks;
+mod games;
+mod shutdown;
+
+use std::collections::BTreeSet;
+
+use referee_api::v1;
+use referee_api::v1::action::Kind;
+use referee_api::v1::game_service_client::GameServiceClient;
+use referee_api::v1::ruling::Verdict;
+use referee_tests::process::Referee;
+use referee_tests::{lines, root, wire};
+use tonic::transport::Channel;
+
+/// The reports that other suites hold, with the test.
+const ELSEWHERE: [(&str, &str); 5] = [
+    // Nothing is decompressed, so that no small message becomes a large one.
+    (
+        "SV-01",
+        "bounds::messages_above_the_limit_are_refused_and_the_connection_goes_on",
+    ),
+    (
+        "SV-02",
+        "bounds::messages_above_the_limit_are_refused_and_the_connection_goes_on",
+    ),
+    ("SV-06", "service::health_is_told_and_a_drain_ends_in_time"),
+    ("SV-10", "service::health_is_told_and_a_drain_ends_in_time"),
+    ("SV-11", "service::health_is_told_and_a_drain_ends_in_time"),
+];
+
+/// The reports about what is not built, with what they wait for.
+const LATER: [(&str, &str); 4] = [
+    ("CK-11", "down time of the referee's own clock"),
+    ("SV-09", "manifests of a deployment"),
+    ("SV-13", "counting move trees over the API"),
+    ("SV-14", "counting move trees over the API"),
+];
+
+/// A game that is played through the service.
+struct Board {
+    games: GameServiceClient<Channel>,
+    id: String,
+}
+
+impl Board {
+    /// Creates a game.
+    async fn create(referee: &Referee, id: &str, game: v1::Game) -> Board {
+        let mut games = referee.games().await;
+        let created = games.create_game(wire::create(id, game)).await;
+        created.expect("the game is created");
+        let id = id.to_owned();
+        Board { games, id }
+    }
+
+    /// Puts an action to the referee.
+    async fn act(&mut self, seat: v1::Seat, kind: Kind) -> v1::SubmitActionResponse {
+        self.act_after(0, seat, kind).await
+    }
+
+    /// Puts an action to the referee that happened so long after the one before. Games without a
+    /// clock of the platform are told no time.
+    async fn act_after(
+        &mut self,
+        elapsed_ms: u64,
+        seat: v1::Seat,
+        kind: Kind,
+    ) -> v1::SubmitActionResponse {
+        let mut request = wire::submit(&self.id, seat, kind);
+        if elapsed_ms > 0 {
+            let action = request.action.as_mut().expect("it has one");
+            action.platform_time = Some(v1::PlatformTime {
+                kind: Some(v1::platform_time::Kind::Elapsed(ms(elapsed_ms))),
+            });
+        }
+        let answer = self.games.submit_action(request).await;
+        answer.expect("the action is judged").into_inner()
+    }
+
+    /// Puts an action to the referee that stands.
+    async fn accept(&mut self, seat: v1::Seat, kind: Kind) -> v1::GameEvent {
+        let answer = self.act(seat, kind.clone()).await;
+        let ruling = answer.ruling.expect("a ruling");
+        assert_eq!(ruling.verdict(), Verdict::Accepted, "{kind:?}: {ruling:?}");
+        answer.event.expect("an event")
+    }
+
+    /// Makes moves in turn, from White's on.
+    async fn play(&mut self, moves: &str) {
+        for (ply, text) in moves.split(' ').enumerate() {
+            self.accept(wire::on_move(ply), wire::make_move(text)).await;
+        }
+    }
+
+    /// Reads the game.
+    async fn read(&mut self) -> v1::Game {
+        let name = format!("games/{}", self.id);
+        let read = self.games.get_game(v1::GetGameRequest { name }).await;
+        read.expect("the game is read")
+            .into_inner()
+            .game
+            .expect("a game")
+    }
+
+    /// Reads every event.
+    async fn events(&mut self) -> Vec<v1::GameEvent> {
+        let request = v1::ListGameEventsRequest {
+            parent: format!("games/{}", self.id),
+            ..v1::ListGameEventsRequest::default()
+        };
+        let listed = self.games.list_game_events(request).await;
+        listed.expect("the events are listed").into_inner().events
+    }
+}
+
+/// Returns the reason of an answer that does not stand.
+fn reason(answer: &v1::SubmitActionResponse) -> v1::ruling::Reason {
+    let ruling = answer.ruling.as_ref().expect("a ruling");
+    assert_ne!(ruling.verdict(), Verdict::Accepted, "{ruling:?}");
+    ruling.reason()
+}
+
+/// Returns the result of a game.
+fn result(game: &v1::Game) -> v1::GameResult {
+    game.outcome.clone().unwrap_or_default().result()
+}
+
+fn ms(ms: u64) -> prost_types::Duration {
+    prost_types::Duration {
+        seconds: (ms / 1_000) as i64,
+        nanos: (ms % 1_000) as i32 * 1_000_000,
+    }
+}
+
+/// Returns a game in which one parameter of the rules is changed.
+fn changed(change: impl FnOnce(&mut v1::RuleParameters)) -> v1::Game {
+    let mut overrides = v1::RuleParameters::default();
+    change(&mut overrides);
+    v1::Game {
+        rule_profile: Some(v1::RuleProfile {
+            overrides: Some(overrides),
+            ..v1::RuleProfile::default()
+        }),
+        ..v1::Game::default()
+    }
+}
+
+/// Returns a game under a profile.
+fn under(profile: &str) -> v1::Game {
+    v1::Game {
+        rule_profile: Some(v1::RuleProfile {
+            name: profile.to_owned(),
+            ..v1::RuleProfile::default()
+        }),
+        ..v1::Game::default()
+    }
+}
+
+/// Every report in words is played by a test of this suite, held by another, or waits for
+/// something that is named.
+#[test]
+fn no_report_in_words_is_forgotten() {
+    let mut waiting: BTreeSet<String> = lines("cases/reports.jsonl")
+        .iter()
+        .filter(|case| case["kind"] == "sequence")
+        .filter_map(|case| Some(case["id"].as_str()?.to_owned()))
+        .collect();
+    assert_eq!(waiting.len(), 31);
+    let suites = root().join("tests/suites");
+    let read = |file: &str| std::fs::read_to_string(suites.join(file)).expect("a suite");
+    for file in ["games", "clocks", "shutdown"] {
+        let text = read(&format!("sequences/{file}.rs"));
+        // A comment above a test begins with the ids that it holds.
+        for line in text.lines().filter_map(|line| line.strip_prefix("/// ")) {
+            let ids = line.split(':').next().unwrap_or_default();
+            for id in ids.split(", ") {
+                waiting.remove(id);
+            }
+        }
+    }
+    for (id, test) in ELSEWHERE {
+        let (suite, name) = test.split_once("::").expect("a suite and a test");
+        let text = read(&format!("{suite}.rs"));
+        assert!(text.contains(&format!("fn {name}()")), "there is no {test}");
+        assert!(waiting.remove(id), "{id} is held twice");
+    }
+    for (id, thing) in LATER {
+        assert!(waiting.remove(id), "{id} no longer waits for {thing}");
+    }
+    assert!(waiting.is_empty(), "nobody holds {waiting:?}");
+}
