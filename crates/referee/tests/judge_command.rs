@@ -179,7 +179,7 @@ fn nothing_depends_on_compression_threads_or_where_the_text_comes_from() {
     let in_order = lines(&expected)[..count - 1]
         .iter()
         .enumerate()
-        .all(|(number, line)| line["white"] == number.to_string());
+        .all(|(number, line)| line["white"].as_str() == Some(&*number.to_string()));
     assert!(in_order, "the games are written in their order");
 
     let one = run(&mut judge(&["--json", "--threads", "1", &plain])).1;
