@@ -9,8 +9,10 @@ first moves are random, each player has few nodes or little depth, and a game th
 after MOVES_MAX plies is broken off with the result "*" or, by agreement, a draw.
 """
 
+import os
 import random
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -22,6 +24,8 @@ import chess.pgn
 MOVES_MAX = 160
 RANDOM_PLIES = 6
 SEED = 20231
+# A search of two plies takes far less.
+ANSWER_SECONDS = 3
 
 
 def program(name):
@@ -34,13 +38,28 @@ class FairyMax:
     def __init__(self, depth):
         self.process = subprocess.Popen(
             [program("fairymax")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, bufsize=1,
+            stderr=subprocess.DEVNULL,
         )
-        self.depth, self.game, self.known = depth, None, 0
+        self.depth, self.game, self.known, self.read = depth, None, 0, b""
         self.send("xboard")
 
     def send(self, line):
-        print(line, file=self.process.stdin, flush=True)
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def lines(self):
+        """What it says, as long as it says something within ANSWER_SECONDS."""
+        output = self.process.stdout.fileno()
+        while True:
+            while b"\n" in self.read:
+                line, self.read = self.read.split(b"\n", 1)
+                yield line.decode("ascii", "replace").strip()
+            if not select.select([output], [], [], ANSWER_SECONDS)[0]:
+                return
+            data = os.read(output, 4096)
+            if not data:
+                raise RuntimeError("fairymax has gone")
+            self.read += data
 
     def play(self, board, _limit, game):
         moves = [move.uci() for move in board.move_stack]
@@ -52,14 +71,14 @@ class FairyMax:
             self.send(move)
         if self.known == 0:
             self.send("go")
-        for line in self.process.stdout:
-            if match := re.match(r"move ([a-h][1-8][a-h][1-8][qrbn]?)$", line.strip()):
+        for line in self.lines():
+            if match := re.match(r"move ([a-h][1-8][a-h][1-8][qrbn]?)$", line):
                 self.known = len(moves) + 1
                 return chess.engine.PlayResult(chess.Move.from_uci(match[1]), None)
-            if line.startswith(("1-0", "0-1", "1/2-1/2", "resign")):
-                # It has seen the end of the game, as it counts draws.
-                return chess.engine.PlayResult(None, None, resigned=True)
-        raise RuntimeError("fairymax has gone")
+            if line.startswith(("1-0", "0-1", "1/2-1/2", "resign", "Illegal")):
+                break
+        # It has seen the end of the game, as it counts draws, or knows a rule otherwise.
+        return chess.engine.PlayResult(None, None)
 
     def quit(self):
         self.send("quit")
