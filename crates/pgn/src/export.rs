@@ -246,7 +246,7 @@ fn units<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     for word in words {
         match units.last_mut() {
-            Some(unit) if unit.starts_with("[%") && !unit.contains(']') => {
+            Some(unit) if has_open_command(unit) => {
                 unit.push(' ');
                 unit.push_str(word);
             }
@@ -254,4 +254,9 @@ fn units<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
         }
     }
     units
+}
+
+fn has_open_command(text: &str) -> bool {
+    text.rfind("[%")
+        .is_some_and(|start| !text[start..].contains(']'))
 }
