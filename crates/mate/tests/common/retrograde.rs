@@ -29,9 +29,12 @@ pub(crate) struct Table {
     smaller: Vec<Rc<Table>>,
 }
 
-/// The tables that were built so far, by class and winner.
+/// The men of a class in order, and the winner.
+type Key = (Vec<(Color, Role)>, Color);
+
+/// The tables that were built so far.
 #[derive(Default)]
-pub(crate) struct Tables(HashMap<(Vec<(Color, Role)>, Color), Rc<Table>>);
+pub(crate) struct Tables(HashMap<Key, Rc<Table>>);
 
 impl Tables {
     /// Returns the table of a class for a side, and builds it and all that it needs.
