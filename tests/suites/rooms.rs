@@ -161,7 +161,9 @@ fn only_the_server_knows_statuses() {
     let metadata = metadata();
     for (room, package) in rooms(&metadata) {
         let knows = shipped(package).any(|name| name == "tonic-types");
-        assert!(!knows || room == "server", "{room} must not make statuses");
+        // The binary reads the details of statuses as a client, where it plays cases.
+        let may = ["server", "referee"].contains(&room.as_str());
+        assert!(!knows || may, "{room} must not know statuses");
     }
 }
 

@@ -21,6 +21,7 @@ use referee_server::limits::{GAME_EVENTS_MAX, KEY_FILE_BYTES_MAX};
 use referee_server::{Replay, read_public_key};
 
 use crate::EXIT_USAGE;
+use crate::limits::PROBLEMS_FOLLOWED_MAX;
 use crate::record_file::Parts;
 use board::Board;
 use chain::{Chain, Demand};
@@ -202,17 +203,8 @@ impl Verification {
         let replay = Replay::begin(&header.genesis).map_err(|error| error.to_string())?;
         let board = Board::begin(&genesis)?;
         let clocks = Clocks::begin(&genesis)?;
+        rulings::check_genesis(&replay, &genesis, &header.genesis, &mut self.report);
         let told = genesis.outcome.clone().unwrap_or_default();
-        let judged = replay.outcome_at_start();
-        if (told.result(), told.termination()) != (judged.result(), judged.termination()) {
-            let (told, judged) = (told.termination(), judged.termination());
-            let text = format!(
-                "it begins with {}, but was to begin with {}",
-                told.as_str_name(),
-                judged.as_str_name()
-            );
-            self.report.fault(Some(0), Subject::Ruling, text);
-        }
         let is_over = told.result() != v1::GameResult::Ongoing;
         if board.is_over_at_start() && !is_over {
             let text = "nobody can move, but the game goes on";
@@ -243,6 +235,12 @@ impl Verification {
         let Some(followers) = self.followers.take() else {
             return true;
         };
+        if self.report.problem_count > PROBLEMS_FOLLOWED_MAX {
+            let text =
+                "is not judged, and neither is what comes after it: there are too many problems";
+            self.report.fault(sequence, Subject::Ruling, text);
+            return true;
+        }
         if !is_next {
             let text = "cannot be judged, and neither can what comes after it: an entry is missing";
             self.report.fault(sequence, Subject::Ruling, text);
@@ -283,7 +281,7 @@ impl Followers {
             stop(Subject::Ruling, text);
             return None;
         }
-        rulings::check(&self.replay, &event, &entry.event, report);
+        rulings::check(&mut self.replay, &event, &entry.event, report);
         let mut faults = Vec::new();
         self.clocks.follow(&event, &mut faults);
         for text in faults.drain(..) {

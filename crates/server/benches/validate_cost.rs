@@ -63,6 +63,15 @@ impl RulesService for Echo {
         Err(Status::unimplemented("not part of the bench"))
     }
 
+    type VerifyGamesStream = tokio_stream::Empty<Result<v1::VerifyGamesResponse, Status>>;
+
+    async fn verify_games(
+        &self,
+        _request: Request<tonic::Streaming<v1::VerifyGamesRequest>>,
+    ) -> Result<Response<Self::VerifyGamesStream>, Status> {
+        Err(Status::unimplemented("not part of the bench"))
+    }
+
     async fn list_rule_profiles(
         &self,
         _request: Request<v1::ListRuleProfilesRequest>,

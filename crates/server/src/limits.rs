@@ -141,3 +141,6 @@ pub const EXPORT_PAGE_ENTRIES: usize = 256;
 pub const KEY_TEXT_BYTES_MAX: usize = 64;
 /// The longest file with a key, in bytes.
 pub const KEY_FILE_BYTES_MAX: usize = 4_096;
+/// How many findings of who can mate are looked into when a record is judged again. Few games have
+/// one, and each can take some seconds.
+pub const FINDINGS_EXAMINED_MAX: u32 = 64;

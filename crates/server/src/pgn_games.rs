@@ -530,8 +530,11 @@ fn try_out(
 ) -> Result<(), ApiError> {
     for (index, (_, submitted)) in actions.iter().enumerate() {
         if let Some(outcome) = game.outcome() {
-            if matches!(submitted.action.intent, Intent::SignResult { result } if result == outcome.result)
-            {
+            let is_same = |intent: &Intent| match intent {
+                Intent::SignResult { result } => *result == outcome.result,
+                _ => false,
+            };
+            if is_same(&submitted.action.intent) {
                 return Ok(());
             }
             let text = format!(

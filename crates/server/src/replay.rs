@@ -5,7 +5,7 @@ use std::fmt;
 use referee_api::v1;
 use referee_chess::Color;
 use referee_laws::{
-    Action, CanMate, Game, Intent, Keeper, MateFinding, Seat, Start, Tier, can_mate, mate_budget,
+    Action, CanMate, Intent, Keeper, MateFinding, Seat, Tier, can_mate, mate_budget,
 };
 
 use crate::actions::{Submitted, read_action};
@@ -13,6 +13,7 @@ use crate::clocks::{stored_color, stored_ms, stored_time};
 use crate::desk::{Live, time_of};
 use crate::entry::lay_down;
 use crate::limits;
+use crate::rules_service::read_creation;
 use crate::status::ApiError;
 use crate::view;
 
@@ -29,11 +30,14 @@ use crate::view;
 ///
 /// let genesis = v1::Game { name: "games/board-1".into(), ..v1::Game::default() };
 /// let replay = Replay::begin(&genesis.encode_to_vec())?;
-/// assert_eq!(replay.outcome_at_start().result(), v1::GameResult::Ongoing);
+/// let outcome = replay.recreate()?.outcome.expect("it says that the game goes on");
+/// assert_eq!(outcome.result(), v1::GameResult::Ongoing);
 /// # Ok::<(), referee_server::ReplayError>(())
 /// ```
 pub struct Replay {
     live: Live,
+    /// How often the mate solver was asked for findings.
+    examined: u32,
 }
 
 /// A record cannot be replayed.
@@ -75,24 +79,32 @@ impl Replay {
     /// Where the bytes are no game that could have been created.
     pub fn begin(genesis: &[u8]) -> Result<Replay, ReplayError> {
         let live = Live::begin(genesis, 0)?;
-        Ok(Replay { live })
+        Ok(Replay { live, examined: 0 })
     }
 
-    /// Returns the outcome that this referee sees in the position that the game begins in.
-    #[must_use]
-    pub fn outcome_at_start(&self) -> v1::Outcome {
-        let game = &self.live.game;
-        let (_, count) = game.standing().capture_count;
-        let start = Start {
-            base: game.history().base().clone(),
-            moves: game.history().moves().map(|uci| uci.to_string()).collect(),
-            plies_without_capture: Some(count),
-            ..Start::default()
+    /// Returns the genesis that this referee would lay down for the same creation: with the rules
+    /// resolved and the outcome of the position anew. It does not depend on what was applied.
+    ///
+    /// # Errors
+    ///
+    /// Where this referee would not create the game.
+    pub fn recreate(&self) -> Result<v1::Game, ReplayError> {
+        let genesis = &self.live.genesis;
+        let id = genesis.name.strip_prefix("games/").unwrap_or_default();
+        let request = v1::CreateGameRequest {
+            game: Some(v1::Game::clone(genesis)),
+            game_id: id.to_owned(),
+            // Any will do: it leaves no trace in a genesis.
+            request_id: "replay".to_owned(),
         };
+        let (created, game) = read_creation(&request)?;
         let points = game.profile().parameters.points;
-        // The moves of the genesis were played before, so that they can be played here.
-        let judged = Game::new(game.profile().clone(), &start).ok();
-        view::outcome(judged.as_ref().and_then(Game::outcome), points)
+        Ok(v1::Game {
+            name: genesis.name.clone(),
+            outcome: Some(view::outcome(game.outcome(), points)),
+            create_time: genesis.create_time,
+            ..created
+        })
     }
 
     /// Returns the game as it stands, in the form of the contract.
@@ -107,7 +119,10 @@ impl Replay {
     /// # Errors
     ///
     /// Where the entry names no action or no time, or an action that cannot be read.
-    pub fn judge(&self, event: &v1::GameEvent) -> Result<v1::SubmitActionResponse, ReplayError> {
+    pub fn judge(
+        &mut self,
+        event: &v1::GameEvent,
+    ) -> Result<v1::SubmitActionResponse, ReplayError> {
         let message = event
             .action
             .as_ref()
@@ -159,7 +174,7 @@ impl Replay {
         self.live.apply(event).map_err(ReplayError::from)
     }
 
-    fn read(&self, message: &v1::Action) -> Result<Action, ReplayError> {
+    fn read(&mut self, message: &v1::Action) -> Result<Action, ReplayError> {
         if message.seat() != v1::Seat::Referee {
             return Ok(read_action(message)?.action);
         }
@@ -188,7 +203,14 @@ impl Replay {
 
     /// Asks again who can mate, since a finding keeps the answer and not its proof. Of a side that
     /// was not asked, or not decided, nothing is asked.
-    fn examine(&self, decided: &v1::MateDecided) -> Result<MateFinding, ReplayError> {
+    fn examine(&mut self, decided: &v1::MateDecided) -> Result<MateFinding, ReplayError> {
+        self.examined += 1;
+        if self.examined > limits::FINDINGS_EXAMINED_MAX {
+            return Err(ReplayError::new(format!(
+                "a record has more than {} findings of who can mate, which are not looked into",
+                limits::FINDINGS_EXAMINED_MAX
+            )));
+        }
         let mut history = self.live.game.history().clone();
         if decided.ply > history.ply() {
             return Err(ReplayError::new(

@@ -171,7 +171,7 @@ fn check_ledger(events: &[GameEvent], begin_ms: i64) {
                 assert_eq!(Some(received - elapsed), since, "{event:#?}");
                 since = Some(received);
             }
-            // A flag that an action finds down fell before it; that it is down shows a moment later.
+            // A flag that an action finds down fell before it; it is seen down a moment later.
             let is_flag = line.cause() == LedgerCause::Flag;
             assert!(
                 received == at_ms || is_flag && received < at_ms,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use referee_api::v1::action::Kind;
 use referee_api::v1::{
-    AnnounceAdjust, ClockKeeper, ExportGameRequest, GetGameRequest, MakeMove, RuleProfile, Seat,
-    StartGame, Variant, position,
+    AnnounceAdjust, ClockKeeper, ExportGameRequest, GetGameRequest, ListGamesRequest, MakeMove,
+    RuleProfile, Seat, StartGame, Variant, position,
 };
 use referee_tests::process::Referee;
 use referee_tests::{lines, texts, tool, wire};
@@ -19,8 +19,8 @@ use super::{act, export, play_sample, run, start_with_key, timed, verify_text};
 /// After this time something hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// How long the service is away: longer than between two signs of life.
-const AWAY: Duration = Duration::from_secs(4);
+/// How long the service is away: so long that it is not charged.
+const AWAY: Duration = Duration::from_secs(7);
 
 /// Exports games into files and verifies them all.
 fn verify_all(referee: &Referee, folder: &Path, ids: &[String]) {
@@ -59,6 +59,32 @@ async fn well_known_games_are_sound() {
         ids.push(id);
     }
     assert!(ids.len() > 5, "only {} games were played", ids.len());
+    verify_all(&referee, folder.path(), &ids);
+}
+
+/// The conformance cases hold every kind of action and ruling that the contract has.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_games_of_the_conformance_cases_are_sound() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
+    let referee = start_with_key(folder.path());
+    let cases = referee_tests::root().join("tests/data/cases/laws.jsonl");
+    let cases = cases.to_str().expect("a plain name");
+    let target = format!("http://{}", referee.address());
+    run(&["conform", cases, "--target", &target], b"").expect(0, " 0 failed");
+    let mut games = referee.games().await;
+    let mut request = ListGamesRequest::default();
+    let mut ids = Vec::new();
+    loop {
+        let page = games.list_games(request.clone()).await;
+        let page = page.expect("games can be listed").into_inner();
+        let found = page.games.into_iter();
+        ids.extend(found.filter_map(|game| Some(game.name.strip_prefix("games/")?.to_owned())));
+        if page.next_page_token.is_empty() {
+            break;
+        }
+        request.page_token = page.next_page_token;
+    }
+    assert!(ids.len() > 200, "only {} games were played", ids.len());
     verify_all(&referee, folder.path(), &ids);
 }
 

@@ -29,9 +29,12 @@ pub(crate) struct Table {
     smaller: Vec<Rc<Table>>,
 }
 
+/// A class of pieces and the side that is to mate.
+type Key = (Vec<(Color, Role)>, Color);
+
 /// The tables that were built so far, by class and winner.
 #[derive(Default)]
-pub(crate) struct Tables(HashMap<(Vec<(Color, Role)>, Color), Rc<Table>>);
+pub(crate) struct Tables(HashMap<Key, Rc<Table>>);
 
 impl Tables {
     /// Returns the table of a class for a side, and builds it and all that it needs.

@@ -50,7 +50,7 @@ impl Clocks {
     /// Sets the clocks as a game begins with them.
     pub(crate) fn begin(genesis: &v1::Game) -> Result<Clocks, String> {
         let settings = genesis.clock_settings.clone().unwrap_or_default();
-        let setup = genesis.setup.clone().unwrap_or_default();
+        let setup = genesis.setup.unwrap_or_default();
         let own = |control: &Option<v1::TimeControl>| {
             let control = control.as_ref().or(settings.time_control.as_ref());
             control.map_or(Vec::new(), |control| control.periods.clone())
@@ -92,7 +92,7 @@ impl Clocks {
         // What the record says goes on, so that one change is told once.
         if let Some(standing) = &event.standing {
             if let Some(clocks) = &standing.clocks {
-                self.before = clocks.clone();
+                self.before = *clocks;
             }
             if let Ok(Some(ms)) = ms_of(standing.time) {
                 self.time_ms = ms;

@@ -4,6 +4,7 @@ use referee_api::v1;
 use referee_api::v1::evidence::Kind;
 use referee_chess::mailbox::Mailbox;
 use referee_chess::{Color, Piece, Role, Setup, Square};
+use referee_server::limits::HISTORY_MOVES_MAX;
 
 use super::board::{Board, read_uci};
 
@@ -227,6 +228,9 @@ fn attacks(setup: &Setup, from: Square, to: Square) -> bool {
 
 /// The line must be legal from the position on the board and end in mate.
 fn check_line(board: &Board, line: &v1::MatingLineEvidence) -> Result<(), String> {
+    if line.moves.len() > HISTORY_MOVES_MAX {
+        return Err("a mating line is longer than any game".into());
+    }
     let (mut position, mut setup) = (board.position().clone(), board.setup().clone());
     for text in &line.moves {
         let mv = read_uci(&position, &setup, text)?;

@@ -13,9 +13,50 @@ use crate::limits::VALUE_SHOWN_CHARS_MAX;
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Creates the game again. Rules that this version would resolve otherwise may be those of another
+/// version, which is told and is no problem: a genesis does not say which version laid it down.
+pub(crate) fn check_genesis(
+    replay: &Replay,
+    genesis: &v1::Game,
+    bytes: &[u8],
+    report: &mut Report,
+) {
+    let mut texts = Vec::new();
+    match replay.recreate() {
+        Err(error) => texts.push(format!("it would not be created: {error}")),
+        Ok(created) => {
+            let (old, new) = (&genesis.initial_position, &created.initial_position);
+            compare(&mut texts, "initial_position", old, new);
+            let (old, new) = (&genesis.clock_settings, &created.clock_settings);
+            compare(&mut texts, "clock_settings", old, new);
+            compare(&mut texts, "outcome", &genesis.outcome, &created.outcome);
+            let rest = |game: &v1::Game| v1::Game {
+                initial_position: None,
+                clock_settings: None,
+                outcome: None,
+                rule_profile: None,
+                ..game.clone()
+            };
+            compare(&mut texts, "game", &rest(genesis), &rest(&created));
+            let mut rules = Vec::new();
+            let (old, new) = (&genesis.rule_profile, &created.rule_profile);
+            compare(&mut rules, "rule_profile", old, new);
+            for text in rules {
+                report.difference(0, text);
+            }
+        }
+    }
+    if genesis.encode_to_vec() != bytes {
+        texts.push("its bytes hold more than a game of this version, or in another order".into());
+    }
+    for text in texts {
+        report.fault(Some(0), Subject::Ruling, text);
+    }
+}
+
 /// Judges an entry again. A ruling of this very version must be the same; one of another version
 /// may differ, which is told and is no problem.
-pub(crate) fn check(replay: &Replay, event: &v1::GameEvent, bytes: &[u8], report: &mut Report) {
+pub(crate) fn check(replay: &mut Replay, event: &v1::GameEvent, bytes: &[u8], report: &mut Report) {
     let sequence = Some(event.sequence);
     let version = event
         .judged_by
