@@ -1,6 +1,7 @@
 //! A report from the field: one question about a position, put to the API that answers it.
 
 mod board;
+mod records;
 mod rulings;
 
 use referee_api::v1;
@@ -11,9 +12,6 @@ use tonic::{Code, Status};
 use super::fields::{CaseError, Fields};
 use super::target::{Clients, position, reason_of, words_of};
 use super::verdict::{Failure, Verdict};
-
-/// Why records are not judged.
-const NO_RECORDS: &str = "records in Portable Game Notation cannot be judged through this API yet";
 
 /// Why steps in words are not played.
 const IN_WORDS: &str = "the steps are words for a person; the suites of the service play them";
@@ -43,6 +41,8 @@ pub(super) struct Report {
     fen: String,
     variant: v1::Variant,
     moves: Vec<String>,
+    /// The text of a record; empty in any other report.
+    record: Vec<u8>,
     input: Value,
     expected: Value,
     /// The issue for which the position is refused, where the report as it stands misreads the
@@ -86,11 +86,16 @@ impl Report {
             Some(true) => v1::Variant::Chess960,
             _ => v1::Variant::Unspecified,
         };
+        let record = match kind {
+            Kind::Record => records::read_text(&input)?,
+            _ => Vec::new(),
+        };
         let report = Report {
             kind,
             fen: fen.to_owned(),
             variant,
             moves: input.texts("moves")?,
+            record,
             input: fields.value("input").cloned().unwrap_or_default(),
             expected: fields.value("expect").cloned().unwrap_or_default(),
             misread,
@@ -118,7 +123,8 @@ impl Report {
             Kind::Repetition | Kind::Status | Kind::Claim => rulings::KNOWN,
             Kind::Timeout => &["result"],
             Kind::Perft => &["nodes"],
-            Kind::Record | Kind::Sequence => return Ok(()),
+            Kind::Record => records::KNOWN,
+            Kind::Sequence => return Ok(()),
         };
         let expected = self.expected();
         let mut names = expected.names();
@@ -160,7 +166,6 @@ impl Report {
     /// Asks the referee, and compares what it says.
     pub(super) async fn judge(&self, clients: &mut Clients, tag: &str) -> Verdict {
         let judged = match self.kind {
-            Kind::Record => return judge_record(clients, self).await,
             Kind::Sequence => return Verdict::Skipped(IN_WORDS),
             _ if self.misread.is_some() => self.judge_misread(clients).await,
             Kind::Moves => board::judge_moves(self, clients).await,
@@ -174,6 +179,7 @@ impl Report {
                 rulings::judge_position(self, clients).await
             }
             Kind::Timeout => rulings::judge_timeout(self, clients, tag).await,
+            Kind::Record => records::judge_record(self, clients).await,
         };
         match judged {
             Ok(wrong) => Verdict::of(wrong),
@@ -205,11 +211,6 @@ impl Report {
         }
         Ok(vec![Failure::new("misread", issue, found)])
     }
-}
-
-/// Judges a record. The API has no call for records yet; here it is to be made.
-async fn judge_record(_clients: &mut Clients, _report: &Report) -> Verdict {
-    Verdict::Skipped(NO_RECORDS)
 }
 
 /// What is not as a report expects.
