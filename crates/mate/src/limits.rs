@@ -32,7 +32,7 @@ pub const AUTOMATIC_DRAW_APPEARANCES: u32 = 5;
 pub const PROBE_PLIES: u32 = 4;
 
 /// Positions of that look.
-pub const PROBE_NODES: u32 = 500;
+pub const PROBE_NODES: u32 = 150;
 
 /// Positions of the attempts of the search, each with the next plan. The last one may use the rest
 /// of the budget. One that goes astray does so for long, so the first ones are short; those from

@@ -51,13 +51,6 @@ fn decide(
         Begin::Go(start, prefix) => (start, prefix),
     };
     let mut spent = 1;
-    if looks_blocked(&start, winner) {
-        let analysis = analyze(&start, winner, 0, FULL_STEPS);
-        spent += analysis.nodes;
-        if analysis.is_unwinnable {
-            return (CanMate::No(Proof::BlockedStructure), spent);
-        }
-    }
     match search(&start, winner, budget.nodes(), &mut spent, cancel) {
         CanMate::Yes(line) => (CanMate::Yes([prefix, line].concat()), spent),
         other => (other, spent),
@@ -244,6 +237,9 @@ fn ends_soon(
     })
 }
 
+/// Pairs of pawns that need not bar each other where most do.
+const OPEN_PAIRS: u32 = 2;
+
 /// Returns whether the pawns bar each other in a way that makes it worth asking where the men can
 /// ever go: no pawn has its file for itself.
 fn looks_blocked(position: &Position, winner: Color) -> bool {
@@ -261,7 +257,8 @@ fn looks_blocked(position: &Position, winner: Color) -> bool {
             || ((own & board.color(Color::White)).any() && (own & board.color(Color::Black)).any())
     });
     let heavy = board.role(Role::Queen) | board.role(Role::Rook);
-    is_shared && (blocked.more_than_one() || (heavy & board.color(winner)).is_empty())
+    let is_closed = 2 * (blocked.count() + OPEN_PAIRS) >= pawns.count();
+    is_shared && is_closed && (blocked.more_than_one() || (heavy & board.color(winner)).is_empty())
 }
 
 /// Searches for a mate: short attempts with different plans first, since one that fails goes

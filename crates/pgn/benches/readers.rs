@@ -1,12 +1,13 @@
 //! Ours beside shakmaty with pgn-reader, and pgn-extract where it is installed: games parsed and
 //! every move of the main line validated, by one thread.
 //!
-//! `cargo bench -p referee-pgn --bench readers [-- [--rounds N] [--record] [FILE.pgn…]]`. Without
-//! a file, the master games of the test data are written out many times over. Every round times all
-//! readers on the same bytes one after the other; what is printed are medians of processor time, and
-//! their ratios. pgn-extract (Debian package `pgn-extract`) is a process, whose reading of the file
-//! and start count, too; the file is long, and in memory. With `--record` only our record is read,
-//! for a profiler.
+//! `cargo bench -p referee-pgn --bench readers [-- [--rounds N] [--record] [FILE.pgn…]]`
+//!
+//! Without a file, the master games of the test data are written out many times over. Every round
+//! times all readers on the same bytes one after the other; what is printed are medians of
+//! processor time, and their ratios. pgn-extract (Debian package `pgn-extract`) is a process,
+//! whose reading of the file and start count, too; the file is long, and in memory. With
+//! `--record` only our record is read, for a profiler.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -17,7 +17,8 @@ use crate::{Game, Tags};
 /// What is read of it is the game that was written, with these exceptions, for which PGN has no
 /// room: runs of blanks in comments become one; control characters in the values of tags become
 /// blanks; and a tag is left out if its name has blanks, quotes, brackets, braces, parentheses,
-/// `;` or `%` in it. A comment with braces is written as one to the end of the line.
+/// `;` or `%` in it. A comment with a closing brace is written as one to the
+/// end of the line.
 ///
 /// ```
 /// use referee_pgn::{GameReader, Item};
@@ -184,14 +185,19 @@ impl Lines<'_, '_> {
     /// Writes a comment, unless it would be empty, and returns whether it did.
     fn comment(&mut self, commands: &[String], text: &str) -> Result<bool, fmt::Error> {
         let commands = commands.iter().map(String::as_str);
-        let units = units(commands.chain(text.split_ascii_whitespace()));
-        if units.is_empty() {
-            return Ok(false);
-        }
-        if text.contains(['{', '}']) {
-            self.line_comment(&units)?;
+        let words = text.split_ascii_whitespace();
+        if text.contains('}') {
+            // Not every program reads comments to the end of the line, so clocks are not in one.
+            self.brace_comment(&units(commands))?;
+            self.line_comment(&units(words))?;
             return Ok(true);
         }
+        let units = units(commands.chain(words));
+        self.brace_comment(&units)?;
+        Ok(!units.is_empty())
+    }
+
+    fn brace_comment(&mut self, units: &[String]) -> fmt::Result {
         let mut glued = String::from("{");
         for (index, unit) in units.iter().enumerate() {
             glued.push_str(unit);
@@ -207,10 +213,10 @@ impl Lines<'_, '_> {
             self.unit(&glued)?;
             glued.clear();
         }
-        Ok(true)
+        Ok(())
     }
 
-    /// Writes a comment that has braces in it on lines of its own.
+    /// Writes a comment that has a closing brace in it on lines of its own.
     fn line_comment(&mut self, units: &[String]) -> fmt::Result {
         if self.column > 0 {
             self.f.write_char('\n')?;
@@ -240,7 +246,7 @@ fn units<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     for word in words {
         match units.last_mut() {
-            Some(unit) if unit.starts_with("[%") && !unit.contains(']') => {
+            Some(unit) if has_open_command(unit) => {
                 unit.push(' ');
                 unit.push_str(word);
             }
@@ -248,4 +254,9 @@ fn units<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
         }
     }
     units
+}
+
+fn has_open_command(text: &str) -> bool {
+    text.rfind("[%")
+        .is_some_and(|start| !text[start..].contains(']'))
 }

@@ -19,7 +19,7 @@ pub struct Reading {
     pub place: Place,
     /// Where it ends.
     pub end: Place,
-    /// What is wrong with its text, at most [`FAULTS_MAX`].
+    /// What is wrong with its text, at most [`FAULTS_MAX`]. The first error is always there.
     pub faults: Vec<Fault>,
     /// Faults beyond those.
     pub faults_dropped: u64,
@@ -125,11 +125,16 @@ impl Replay {
     }
 
     pub(crate) fn fault(&mut self, fault: Fault) {
-        if self.reading.faults.len() < FAULTS_MAX {
-            self.reading.faults.push(fault);
-        } else {
-            self.reading.faults_dropped += 1;
+        let reading = &mut self.reading;
+        if reading.faults.len() == FAULTS_MAX {
+            reading.faults_dropped += 1;
+            if fault.severity() == Severity::Warning || reading.first_error().is_some() {
+                return;
+            }
+            // Any number of warnings leaves room for the first error.
+            reading.faults.pop();
         }
+        reading.faults.push(fault);
     }
 
     fn report(&mut self, place: Place, kind: FaultKind) {

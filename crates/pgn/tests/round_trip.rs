@@ -44,6 +44,7 @@ fn comments() -> impl Strategy<Value = String> {
         "[a-z{}]{1,5}",
         "[äéßЖ中♘]{1,4}",
         Just("[%cal Ge2e4]".to_owned()),
+        Just("x[%cal Ge2e4, Gd2d4]".to_owned()),
         Just("[Event".to_owned()),
         Just("\"x\"]".to_owned()),
         Just("1-0".to_owned()),

@@ -11,6 +11,7 @@ mod afterthought;
 mod clocks;
 mod content;
 mod desk;
+mod details;
 mod entry;
 mod export;
 mod fields;
@@ -37,6 +38,7 @@ mod timekeeper;
 mod verdicts;
 mod view;
 
+pub use details::ErrorDetails;
 pub use keys::{KeyError, RecordKey, read_public_key};
 pub use replay::{Replay, ReplayError};
 pub use serve::{ServeError, ServeOptions, serve};

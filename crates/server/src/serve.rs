@@ -86,8 +86,8 @@ const HEALTH_NAMES: [&str; 4] = [
 /// Serves until `stop` is done, then drains.
 ///
 /// On the signal health turns to `NOT_SERVING`, streams end with `SHUTTING_DOWN`, open calls are
-/// answered, and after `drain_timeout` whatever is left is dropped. Clocks of games stand still
-/// from the signal on until the services run again. The store is not closed.
+/// answered, and after `drain_timeout` whatever is left is dropped. From the signal on the clocks
+/// of games stand still, until the services run again. The store is not closed.
 ///
 /// # Errors
 ///

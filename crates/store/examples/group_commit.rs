@@ -6,9 +6,10 @@
 //! ```
 //!
 //! Writers wait for each acknowledgement before they send the next event, each in a game of its
-//! own. The raw log is a preallocated file that one thread writes and syncs with `fdatasync`:
-//! what the disk and the queue allow, and nothing kept in order or found again. Both run in
-//! turns; the figures are medians of the rounds.
+//! own: once games without deadlines, and once games whose deadlines move as in play. The raw log
+//! is a preallocated file that one thread writes and syncs with `fdatasync`: what the disk and the
+//! queue allow, and nothing kept in order or found again. All run in turns; the figures are medians
+//! of the rounds.
 
 use std::error::Error;
 use std::fs::File;
@@ -53,24 +54,23 @@ fn main() -> Outcome<()> {
         .enable_all()
         .build()?;
 
-    let mut figures = vec![(Vec::new(), Vec::new()); counts.len()];
+    let mut figures = vec![<[Vec<Figure>; 3]>::default(); counts.len()];
     for round in 0..rounds {
         for (index, writers) in counts.iter().copied().enumerate() {
             let log = folder.path().join(format!("{round}-{writers}.log"));
-            figures[index]
-                .0
-                .push(runtime.block_on(measure_log(&log, writers, time))?);
-            let database = folder.path().join(format!("{round}-{writers}.db"));
-            figures[index]
-                .1
-                .push(runtime.block_on(measure_store(&database, writers, time))?);
+            figures[index][0].push(runtime.block_on(measure_log(&log, writers, time))?);
+            for (engine, deadline_us) in [(1, no_deadline as Deadline), (2, next_deadline)] {
+                let database = folder.path().join(format!("{round}-{writers}-{engine}.db"));
+                let measured = measure_store(&database, writers, time, deadline_us);
+                figures[index][engine].push(runtime.block_on(measured)?);
+            }
         }
     }
     println!("{EVENT_BYTES}-byte events, {seconds} s, medians of {rounds} rounds");
     println!("writers  engine      events/s   of log   p50 us    p99 us   cpu us/event");
-    for (writers, (log, store)) in counts.iter().zip(&mut figures) {
-        let (log, store) = (median(log), median(store));
-        for (name, figure) in [("raw log", log), ("store", store)] {
+    for (writers, figures) in counts.iter().zip(&mut figures) {
+        let [log, store, timed] = figures.each_mut().map(|figures| median(figures));
+        for (name, figure) in [("raw log", log), ("store", store), ("timed", timed)] {
             println!(
                 "{writers:>7}  {name:<8}  {:>10.0}  {:>7.2}  {:>7.0}  {:>8.0}  {:>13.1}",
                 figure.events_per_s,
@@ -89,7 +89,24 @@ fn median(figures: &mut [Figure]) -> Figure {
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
 
-async fn measure_store(path: &Path, writers: usize, time: Duration) -> Outcome<Figure> {
+/// The deadline that the event after so many leaves its game with.
+type Deadline = fn(i64) -> Option<i64>;
+
+fn no_deadline(_: i64) -> Option<i64> {
+    None
+}
+
+/// The clocks of both players run in turns, and each deadline comes later than the one before.
+fn next_deadline(event: i64) -> Option<i64> {
+    Some(60_000 * (1 + event % 2) + 10 * event)
+}
+
+async fn measure_store(
+    path: &Path,
+    writers: usize,
+    time: Duration,
+    deadline_us: Deadline,
+) -> Outcome<Figure> {
     let store = Arc::new(SqliteStore::open(path)?);
     for writer in 0..writers {
         let game = NewGame {
@@ -122,7 +139,7 @@ async fn measure_store(path: &Path, writers: usize, time: Duration) -> Outcome<F
                         bytes: vec![b'e'; EVENT_BYTES],
                         state: 1,
                         update_time_us: 0,
-                        deadline_us: None,
+                        deadline_us: deadline_us(event),
                     },
                 };
                 store.append(append).await?;

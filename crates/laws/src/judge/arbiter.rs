@@ -207,7 +207,9 @@ impl Game {
                     postponed: true,
                     ..claim
                 });
-                resume(draft);
+                if !claim.flag_fallen {
+                    resume(draft);
+                }
                 draft.remark(&["III.5"], "The arbiter decides the claim later.".into());
             }
             ClaimDecision::Reject if claim.flag_fallen => self.end_by_flag(draft, side),

@@ -99,7 +99,9 @@ impl Game {
             Phase::Paused => {
                 let mut draft = Draft::new(self, now);
                 draft.standing.phase = Phase::Playing;
-                draft.clock(|clocks, now| clocks.resume(None, now));
+                if !self.awaits_decision() {
+                    draft.clock(|clocks, now| clocks.resume(None, now));
+                }
                 draft.remark(&["6.11"], "The game goes on.".into());
                 Ok(draft)
             }

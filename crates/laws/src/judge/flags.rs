@@ -64,6 +64,7 @@ impl Game {
             && claim.postponed
         {
             claim.flag_fallen = true;
+            draft.clock(|clocks, now| clocks.pause(now));
             draft.remark(
                 &["III.5"],
                 "The flag has fallen, and the arbiter decides the claim that was put off.".into(),

@@ -272,12 +272,8 @@ impl Game {
                 | Intent::PlacePromotion { .. }
                 | Intent::Seal { .. }
         );
-        let is_claim_open = self
-            .standing()
-            .pending_claim
-            .is_some_and(|claim| !claim.postponed);
         let (article, text) = match self.standing().phase {
-            Phase::Playing if is_play && is_claim_open => (
+            Phase::Playing if is_play && self.awaits_decision() => (
                 "III.4",
                 "The clocks are stopped until the arbiter has decided the claim.",
             ),
@@ -289,6 +285,12 @@ impl Game {
             _ => return Ok(()),
         };
         Err(Ruling::refused(Reason::NotRunning, &[article], text.into()))
+    }
+
+    /// Whether a claim stops the clocks until the arbiter has decided it (9.5.1, guideline III).
+    fn awaits_decision(&self) -> bool {
+        let claim = self.standing().pending_claim;
+        claim.is_some_and(|claim| !claim.postponed || claim.flag_fallen)
     }
 
     /// Begins a draft. A platform's clock that nobody has started has run since the last entry.

@@ -177,6 +177,9 @@ impl Game {
     /// The move of the piece that was released and not taken up again, in UCI.
     fn released_move(&self) -> Option<String> {
         let (from, to) = self.standing().released?;
+        if let [mv] = self.made_by_release(from, to)[..] {
+            return Some(self.position().uci(mv).to_string());
+        }
         let promotion = self
             .standing()
             .promotion

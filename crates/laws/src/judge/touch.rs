@@ -313,6 +313,12 @@ impl Game {
         }
     }
 
+    /// Returns the legal moves that releasing a piece on a square makes: more than one where the
+    /// piece of promotion is open.
+    pub(super) fn made_by_release(&self, from: Square, to: Square) -> Vec<Move> {
+        self.hands().made(from, to)
+    }
+
     /// A move that was announced with a claim goes before everything that is touched after it
     /// (9.5.3).
     fn bound_as_obligation(&self, hands: &Hands<'_>) -> Obligation {

@@ -152,7 +152,22 @@ fn decision_of(event: &Value) -> Found<Decision> {
 
 /// What an event of one side or of the arbiter is to the laws.
 pub(crate) fn action_of(event: &Value) -> Found<Action> {
-    let intent = match text_of(event, "t")? {
+    let kind = text_of(event, "t")?;
+    let mut found = None;
+    for read in [hands_of, draws_of, times_of, others_of] {
+        found = found.or(read(event, kind)?);
+    }
+    let intent = found.ok_or_else(|| format!("{kind} is no kind of event"))?;
+    let seat = match &intent {
+        Intent::SignResult { .. } => Seat::Arbiter,
+        _ => side_of(&event["by"]).map_or(Seat::Arbiter, Seat::Player),
+    };
+    Ok(Action { seat, intent })
+}
+
+/// Moves and hands.
+fn hands_of(event: &Value, kind: &str) -> Found<Option<Intent>> {
+    Ok(Some(match kind {
         "move" => Intent::Move(move_of(event)?),
         "press" => Intent::Press {
             two_hands: event["two_hands"] == true,
@@ -182,6 +197,13 @@ pub(crate) fn action_of(event: &Value) -> Found<Action> {
         },
         "displace" => Intent::Displace,
         "restore" => Intent::Restore,
+        _ => return Ok(None),
+    }))
+}
+
+/// Offers and claims of draws.
+fn draws_of(event: &Value, kind: &str) -> Found<Option<Intent>> {
+    Ok(Some(match kind {
         "offer" => Intent::OfferDraw {
             conditional: event.get("condition").is_some(),
         },
@@ -195,6 +217,13 @@ pub(crate) fn action_of(event: &Value) -> Found<Action> {
             gone_ms: event["gone_ms"].as_u64(),
         }),
         "withdraw_claim" => Intent::WithdrawClaim,
+        _ => return Ok(None),
+    }))
+}
+
+/// Clocks and being there.
+fn times_of(event: &Value, kind: &str) -> Found<Option<Intent>> {
+    Ok(Some(match kind {
         "flag" => Intent::Flag {
             side: side_of(&event["side"])?,
             observed: event["observed"] != false,
@@ -216,6 +245,13 @@ pub(crate) fn action_of(event: &Value) -> Found<Action> {
                 .map(side_of)
                 .collect::<Found<_>>()?,
         },
+        _ => return Ok(None),
+    }))
+}
+
+/// All others.
+fn others_of(event: &Value, kind: &str) -> Found<Option<Intent>> {
+    Ok(Some(match kind {
         "resign" => Intent::Resign,
         "abort" => Intent::Abort,
         "no_start" => Intent::NoStart {
@@ -255,13 +291,8 @@ pub(crate) fn action_of(event: &Value) -> Found<Action> {
             gone_ms: None,
         }),
         "arbiter" => Intent::Decide(decision_of(event)?),
-        other => return Err(format!("{other} is no kind of event")),
-    };
-    let seat = match &intent {
-        Intent::SignResult { .. } => Seat::Arbiter,
-        _ => side_of(&event["by"]).map_or(Seat::Arbiter, Seat::Player),
-    };
-    Ok(Action { seat, intent })
+        _ => return Ok(None),
+    }))
 }
 
 pub(crate) fn profile_of(case: &Value) -> Found<Profile> {

@@ -212,6 +212,23 @@ fn finding_of(game: &Game, [a, b, _]: [u32; 3]) -> MateFinding {
 pub(crate) fn intent_of(game: &Game, kind: u8, numbers: [u32; 3]) -> Intent {
     let [a, b, c] = numbers;
     match kind {
+        0..=24 => play_of(game, kind, numbers),
+        25..=37 => talk_of(game, kind, numbers),
+        38 => match a % 3 {
+            0 => Intent::FlagFell { side: side(b) },
+            1 => Intent::MateDecided(finding_of(game, [b, c, a])),
+            _ => Intent::WasDown {
+                down_ms: u64::from(b),
+            },
+        },
+        _ => Intent::Decide(decision_of(game, numbers)),
+    }
+}
+
+/// What players do with their hands and say about draws.
+fn play_of(game: &Game, kind: u8, numbers: [u32; 3]) -> Intent {
+    let [a, b, c] = numbers;
+    match kind {
         0..=5 => Intent::Move(move_of(game, kind, numbers)),
         6..=8 => Intent::Press {
             two_hands: bit(a, 0) && bit(a, 1),
@@ -257,14 +274,20 @@ pub(crate) fn intent_of(game: &Game, kind: u8, numbers: [u32; 3]) -> Intent {
                 Intent::WithdrawClaim
             }
         }
-        20..=24 => claim_of(game, numbers),
+        _ => claim_of(game, numbers),
+    }
+}
+
+/// What is said of the clocks, of being there, and of the end.
+fn talk_of(game: &Game, kind: u8, [a, b, c]: [u32; 3]) -> Intent {
+    match kind {
         25..=26 => Intent::Flag {
             side: side(a),
             observed: b % 8 == 0,
             moves_completed: bit(c, 0).then_some(c >> 1),
         },
         27 if a % 4 == 3 => Intent::BothFlags {
-            first: bit(a, 0).then(|| side(b)),
+            first: bit(c, 1).then(|| side(b)),
             last_period: bit(c, 0),
         },
         27 => Intent::AnswerTakeBack { accept: bit(a, 0) },
@@ -308,18 +331,10 @@ pub(crate) fn intent_of(game: &Game, kind: u8, numbers: [u32; 3]) -> Intent {
                 c,
             ),
         },
-        37 => Intent::Connection {
+        _ => Intent::Connection {
             side: side(a),
             connected: bit(b, 0),
         },
-        38 => match a % 3 {
-            0 => Intent::FlagFell { side: side(b) },
-            1 => Intent::MateDecided(finding_of(game, [b, c, a])),
-            _ => Intent::WasDown {
-                down_ms: u64::from(b),
-            },
-        },
-        _ => Intent::Decide(decision_of(game, numbers)),
     }
 }
 

@@ -1,18 +1,17 @@
 //! A report from the field: one question about a position, put to the API that answers it.
 
 mod board;
+mod records;
 mod rulings;
 
 use referee_api::v1;
+use referee_server::ErrorDetails;
 use serde_json::Value;
 use tonic::{Code, Status};
 
 use super::fields::{CaseError, Fields};
 use super::target::{Clients, position, reason_of, words_of};
 use super::verdict::{Failure, Verdict};
-
-/// Why records are not judged.
-const NO_RECORDS: &str = "records in Portable Game Notation cannot be judged through this API yet";
 
 /// Why steps in words are not played.
 const IN_WORDS: &str = "the steps are words for a person; the suites of the service play them";
@@ -117,7 +116,8 @@ impl Report {
             Kind::Repetition | Kind::Status | Kind::Claim => rulings::KNOWN,
             Kind::Timeout => &["result"],
             Kind::Perft => &["nodes"],
-            Kind::Record | Kind::Sequence => return Ok(()),
+            Kind::Record => records::KNOWN,
+            Kind::Sequence => return Ok(()),
         };
         let expected = self.expected();
         let mut names = expected.names();
@@ -159,7 +159,7 @@ impl Report {
     /// Asks the referee, and compares what it says.
     pub(super) async fn judge(&self, clients: &mut Clients, tag: &str) -> Verdict {
         let judged = match self.kind {
-            Kind::Record => return judge_record(clients, self).await,
+            Kind::Record => records::judge_record(self, clients).await,
             Kind::Sequence => return Verdict::Skipped(IN_WORDS),
             _ if self.misread.is_some() => self.judge_misread(clients).await,
             Kind::Moves => board::judge_moves(self, clients).await,
@@ -194,18 +194,16 @@ impl Report {
         let answer = clients.rules.adjudicate_position(request).await;
         let found = match &answer {
             Ok(_) => "accepted".to_owned(),
-            Err(status) => super::target::metadata_of(status, "issues").unwrap_or_default(),
+            Err(status) => {
+                let mut details = ErrorDetails::read(status);
+                details.metadata.remove("issues").unwrap_or_default()
+            }
         };
         if found.split(',').any(|found| found == issue) {
             return Ok(Vec::new());
         }
         Ok(vec![Failure::new("misread", issue, found)])
     }
-}
-
-/// Judges a record. The API has no call for records yet; here it is to be made.
-async fn judge_record(_clients: &mut Clients, _report: &Report) -> Verdict {
-    Verdict::Skipped(NO_RECORDS)
 }
 
 /// What is not as a report expects.

@@ -6,14 +6,13 @@ use std::time::Duration;
 use referee_api::v1;
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::rules_service_client::RulesServiceClient;
-use referee_server::{ServeOptions, serve};
+use referee_server::{ErrorDetails, ServeOptions, serve};
 use referee_store::{SqliteStore, Store};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
-use tonic_types::StatusExt as _;
 
 use super::limits;
 
@@ -125,24 +124,13 @@ impl OwnReferee {
 
 /// Returns the reason that an error of the referee carries; empty where it carries none.
 pub(super) fn reason_of(status: &Status) -> String {
-    let details = status.get_error_details();
-    let info = details.error_info();
-    info.map(|info| info.reason.clone()).unwrap_or_default()
-}
-
-/// Returns a value of the metadata that an error of the referee carries.
-pub(super) fn metadata_of(status: &Status, key: &str) -> Option<String> {
-    let details = status.get_error_details();
-    details.error_info()?.metadata.get(key).cloned()
+    ErrorDetails::read(status).reason
 }
 
 /// Whether an error names a field.
 pub(super) fn names_field(status: &Status, field: &str) -> bool {
-    let details = status.get_error_details();
-    details.bad_request().is_some_and(|request| {
-        let mut fields = request.field_violations.iter();
-        fields.any(|violation| violation.field == field)
-    })
+    let fields = ErrorDetails::read(status).fields;
+    fields.iter().any(|named| named == field)
 }
 
 /// Says an error in one line.
