@@ -243,3 +243,62 @@ impl Replay {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+
+    fn finding(ply: u32) -> v1::GameEvent {
+        let decided = v1::MateDecided {
+            ply,
+            white: v1::CanMate::No.into(),
+            black: v1::CanMate::No.into(),
+            nodes: 1_000,
+        };
+        let kind = v1::action::Kind::RefereeFinding(v1::RefereeFinding {
+            kind: Some(v1::referee_finding::Kind::MateDecided(decided)),
+        });
+        v1::GameEvent {
+            action: Some(v1::Action {
+                seat: v1::Seat::Referee.into(),
+                kind: Some(kind),
+                ..v1::Action::default()
+            }),
+            standing: Some(v1::Standing {
+                time: Some(prost_types::Duration::default()),
+                ..v1::Standing::default()
+            }),
+            event_time: Some(prost_types::Timestamp::default()),
+            ..v1::GameEvent::default()
+        }
+    }
+
+    #[test]
+    fn findings_are_examined_anew_a_limited_number_of_times() {
+        let fen = "8/8/4k3/8/8/4K3/8/8 w - - 0 1".to_owned();
+        let genesis = v1::Game {
+            name: "games/kings".to_owned(),
+            initial_position: Some(v1::Position {
+                base: Some(v1::position::Base::Fen(fen)),
+                moves: Vec::new(),
+            }),
+            ..v1::Game::default()
+        };
+        let mut replay = Replay::begin(&genesis.encode_to_vec()).expect("a game");
+        assert!(
+            replay.judge(&finding(1)).is_err(),
+            "the ply was not reached"
+        );
+        for _ in 1..limits::FINDINGS_EXAMINED_MAX {
+            let answer = replay.judge(&finding(0)).expect("it is judged");
+            assert_eq!(
+                answer.event, None,
+                "a position that was set up did not arise"
+            );
+        }
+        let error = replay.judge(&finding(0)).expect_err("it is one too many");
+        assert!(error.to_string().contains("not looked into"), "{error}");
+    }
+}

@@ -177,8 +177,20 @@ async fn a_record_of_many_pages_is_whole() {
         }
     }
     assert_eq!(count, 360, "more than a page of the store");
-    let said = verify_text(export(&referee, "long").as_bytes(), &[]);
+    let mut record = Record::read(&export(&referee, "long"));
+    let said = verify_text(&record.text(), &[]);
     said.expect(0, &format!("-: {count} entries verified"));
+
+    // Three problems with each entry are too many in the end, and not all are named.
+    for sequence in 1..=count {
+        record.change(sequence, |event| event.repetitions += 1);
+    }
+    let said = verify_text(&record.text(), &[]);
+    said.expect(1, "further problems");
+    assert!(said.out.lines().count() < 110, "{}", said.out);
+    let problems = said.last_line().split(' ').nth(1).expect("a number");
+    let problems: usize = problems.parse().expect("a number");
+    assert!((1_001..3 * count).contains(&problems), "{problems}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,11 +1,12 @@
 //! Records that somebody tampered with: each change is told, and where.
 
+use prost::Message;
 use prost_types::Duration;
 use referee_api::v1::{self, GameResult, evidence, ruling};
 use serde_json::json;
 
 use super::record::{Record, bytes, text};
-use super::{SECRET, export, play_sample, sample, start_with_key, verify_text};
+use super::{SECRET, export, play_sample, run, sample, start_with_key, verify_text};
 
 /// A change of a record, whether all hashes are computed anew after it, and what must be said.
 struct Change {
@@ -325,7 +326,33 @@ const CHANGES: &[Change] = &[
             });
         },
         rehash: true,
-        said: &["entry 3: ruling: ledger is"],
+        said: &[
+            "entry 3: ruling: ledger is",
+            "differs: genesis: ruling: rule_profile is",
+        ],
+    },
+    Change {
+        what: "an end at the beginning",
+        change: |record| {
+            record.change_genesis(|game| {
+                let outcome = game.outcome.as_mut().expect("an outcome");
+                outcome.result = GameResult::Draw.into();
+                outcome.termination = v1::Termination::Stalemate.into();
+            });
+        },
+        rehash: true,
+        said: &["genesis: ruling: outcome is"],
+    },
+    Change {
+        what: "a position from which nobody can play",
+        change: |record| {
+            record.change_genesis(|game| {
+                game.initial_position =
+                    Some(referee_tests::wire::from_fen("8/8/8/8/8/8/8/8 w - -"));
+            });
+        },
+        rehash: true,
+        said: &["genesis: ruling: the stored record cannot be read"],
     },
 ];
 
@@ -373,12 +400,8 @@ async fn whatever_is_changed_is_told() {
         }
         let is_plain = |c: char| !c.is_control() || c == '\n';
         assert!(said.out.chars().all(is_plain), "{what}: {:?}", said.out);
-        let count = said
-            .out
-            .lines()
-            .filter(|line| !line.contains(": note: "))
-            .count()
-            - 1;
+        let is_problem = |line: &&str| !line.contains(": note: ") && !line.contains(": differs: ");
+        let count = said.out.lines().filter(is_problem).count() - 1;
         let sum = if count == 1 {
             "-: 1 problem".to_owned()
         } else {
@@ -458,4 +481,51 @@ async fn what_another_version_ruled_may_differ_but_not_the_board() {
     record.rehash();
     let said = verify_text(&record.text(), &[]);
     said.expect(1, "-: entry 3: board: halfmove_clock is \"40\"");
+}
+
+/// Every byte of an entry counts, but for the request id, which nothing rests on, the version, which
+/// says that the ruling may differ, and the server's own time, of which only the order can be known.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_byte_of_an_entry_can_be_changed() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
+    let mut sound = sample().await;
+    sound.seal()["signature"] = json!(null);
+    let mut changed = 0;
+    for sequence in [3, 9] {
+        let original = bytes(&sound.entry(sequence)["event"]);
+        let mut files = Vec::new();
+        for at in 0..original.len() {
+            let mut flipped = original.clone();
+            flipped[at] ^= 1;
+            let event = v1::GameEvent::decode(flipped.as_slice());
+            if event.is_ok_and(|event| bare(event) == bare(sound.event(sequence))) {
+                continue;
+            }
+            let mut record = sound.clone();
+            record.entry(sequence)["event"] = text(&flipped);
+            record.rehash();
+            let file = folder.path().join(format!("{sequence}-{at}"));
+            std::fs::write(&file, record.text()).expect("the folder can be written to");
+            files.push(file.to_str().expect("a plain name").to_owned());
+        }
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let said = run(&[&["verify"], files.as_slice()].concat(), b"");
+        assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+        let ends = |line: &&str| line.ends_with(" verified");
+        let missed: Vec<&str> = said.out.lines().filter(ends).collect();
+        assert!(missed.is_empty(), "{}", missed.join("\n"));
+        changed += files.len();
+    }
+    assert!(changed > 500, "only {changed} bytes were changed");
+}
+
+fn bare(mut event: v1::GameEvent) -> v1::GameEvent {
+    event.event_time = None;
+    if let Some(action) = &mut event.action {
+        action.request_id.clear();
+    }
+    if let Some(judge) = &mut event.judged_by {
+        judge.referee_version.clear();
+    }
+    event
 }
