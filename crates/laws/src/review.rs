@@ -77,24 +77,19 @@ impl fmt::Display for Finding {
 /// What a review tells of a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
-    /// The half-moves that were played.
-    pub plies: u32,
-    /// The end that the last position brings about by itself.
+    /// The ply of the position in which the game was over, or the last one.
+    pub ply: u32,
+    /// How it was over by itself.
     pub outcome: Option<Outcome>,
-    /// What was found against the record, in the order of the game; at most
-    /// [`Review::FINDINGS_MAX`].
+    /// What was found against the record, in the order of the game; at most two.
     pub findings: Vec<Finding>,
 }
 
 impl Review {
-    /// The greatest number of findings that are kept of one game.
-    pub const FINDINGS_MAX: usize = 64;
-
-    /// Reviews a game: legal moves from a position, and the result that the record tells, where it
-    /// tells one.
+    /// Reviews a game: legal moves from a position, whether the record goes on after them with what
+    /// could not be played, and the result that it tells, where it tells one.
     ///
-    /// A game that is played on after it was over is looked at to its end, for records of games
-    /// played without a referee are full of them; each kind of end is found once.
+    /// The first end decides: what is played after it is not looked at.
     ///
     /// # Errors
     ///
@@ -112,60 +107,62 @@ impl Review {
     ///     moves.push(mv);
     /// }
     /// let told = Some(GameResult::Win(Color::White));
-    /// let review = Review::of(&Position::startpos(), moves, told, &Profile::fide_standard())?;
+    /// let rules = Profile::fide_standard();
+    /// let review = Review::of(&Position::startpos(), &moves, false, told, &rules)?;
     /// assert!(matches!(review.findings[..], [Finding::ResultConflict { .. }]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn of(
         start: &Position,
-        moves: impl IntoIterator<Item = Move>,
+        moves: &[Move],
+        goes_on: bool,
         recorded: Option<GameResult>,
         profile: &Profile,
     ) -> Result<Review, HistoryError> {
         let mut history = History::new(start.clone());
-        let mut findings: Vec<Finding> = Vec::new();
         let mut outcome = None;
-        for mv in moves {
-            if let Some(outcome) = outcome.take() {
-                note_played_on(&mut findings, history.ply(), outcome);
-            }
+        for &mv in moves {
             history.play(mv)?;
             outcome = end_on_board(&history, (0, 0), profile);
+            if outcome.is_some() {
+                break;
+            }
         }
-        match (&outcome, recorded) {
-            (Some(outcome), None) => findings.push(Finding::ResultMissing {
-                outcome: outcome.clone(),
+        let mut findings: Vec<Finding> = Vec::new();
+        let ply = history.ply();
+        let Some(end) = &outcome else {
+            if let Some(GameResult::Win(winner)) = recorded.filter(|_| !goes_on)
+                && let Some(no_mate) = cannot_mate(&history, winner, profile)
+            {
+                findings.push(Finding::WinnerCannotMate { no_mate });
+            }
+            return Ok(Review {
+                ply,
+                outcome,
+                findings,
+            });
+        };
+        if goes_on || (ply as usize) < moves.len() {
+            findings.push(Finding::PlayedOn {
+                ply,
+                outcome: end.clone(),
+            });
+        }
+        match recorded {
+            None => findings.push(Finding::ResultMissing {
+                outcome: end.clone(),
             }),
-            (Some(outcome), Some(recorded)) if outcome.result != recorded => {
-                findings.push(Finding::ResultConflict {
-                    recorded,
-                    outcome: outcome.clone(),
-                });
-            }
-            (None, Some(GameResult::Win(winner))) => {
-                if let Some(no_mate) = cannot_mate(&history, winner, profile) {
-                    findings.push(Finding::WinnerCannotMate { no_mate });
-                }
-            }
-            _ => {}
+            Some(recorded) if end.result != recorded => findings.push(Finding::ResultConflict {
+                recorded,
+                outcome: end.clone(),
+            }),
+            Some(_) => {}
         }
-        findings.truncate(Review::FINDINGS_MAX);
         Ok(Review {
-            plies: history.ply(),
+            ply,
             outcome,
             findings,
         })
-    }
-}
-
-/// Notes that a game went on after its end: of each kind of end the first.
-fn note_played_on(findings: &mut Vec<Finding>, ply: u32, outcome: Outcome) {
-    let is_known = findings.iter().any(|finding| {
-        matches!(finding, Finding::PlayedOn { outcome: known, .. }
-            if known.termination == outcome.termination)
-    });
-    if !is_known {
-        findings.push(Finding::PlayedOn { ply, outcome });
     }
 }
 

@@ -331,9 +331,8 @@ fn read_actions(
     let mut spent = Spent::new(control);
     let mut actions = Vec::with_capacity(game.moves.len() + 1);
     let profile = referee_laws::Profile::fide_standard();
-    let moves = game.moves.iter().copied();
-    let ends_on_board =
-        Review::of(&game.start, moves, None, &profile).is_ok_and(|review| review.outcome.is_some());
+    let ends_on_board = Review::of(&game.start, &game.moves, false, None, &profile)
+        .is_ok_and(|review| review.outcome.is_some());
     for (index, (before, mv)) in game.positions().enumerate() {
         let side = before.turn();
         let note = game.notes.get(index);

@@ -201,7 +201,6 @@ fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesRe
         ..profile.clone()
     };
     let recorded = told_result(game.outcome);
-    let moves = game.moves.iter().copied();
     let points = profile.parameters.points;
     let mut findings = Vec::new();
     let broken = reading.first_error().filter(|_| reading.unplayed > 0);
@@ -220,19 +219,13 @@ fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesRe
             text: format!("{}.", fault.kind),
         });
     }
-    // Where the moves could not be played to their end, the result is about another position.
-    let told = if reading.unplayed == 0 {
-        recorded
-    } else {
-        None
-    };
     let mut outcome = None;
-    if let Ok(review) = Review::of(&game.start, moves, told, &profile) {
-        let kept = review
-            .findings
-            .into_iter()
-            .filter(|finding| reading.unplayed == 0 || matches!(finding, Finding::PlayedOn { .. }));
-        findings.extend(kept.map(|finding| write_finding(&finding, points)));
+    let goes_on = reading.unplayed > 0;
+    if reading.is_start_known
+        && let Ok(review) = Review::of(&game.start, &game.moves, goes_on, recorded, &profile)
+    {
+        let found = review.findings.iter();
+        findings.extend(found.map(|finding| write_finding(finding, points)));
         outcome = review.outcome;
     }
     let tag = |name| game.tags.get(name).unwrap_or_default().to_owned();

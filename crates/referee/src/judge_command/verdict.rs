@@ -1,9 +1,7 @@
 //! What is wrong with a game: its text, its moves, that it went on after its end, its result.
 
-use referee_chess::{Color, Position};
-use referee_laws::{
-    CanMate, GameResult, History, MateTest, NoMate, Outcome as End, Profile, Tier, can_mate,
-};
+use referee_chess::Color;
+use referee_laws::{Finding as Found, GameResult, NoMate, Outcome as End, Profile, Review};
 use referee_pgn::{Fault, FaultKind, GameReader, Item, Outcome, Place, Reading, Severity, Tags};
 
 /// Faults between games of one batch that are kept.
@@ -165,51 +163,25 @@ impl Judge {
     /// Looks when the game was over, and what its result must be then.
     fn judge_end(&self, reading: &Reading, findings: &mut Vec<Finding>) {
         let game = &reading.game;
-        let mut history = History::new(game.start.clone());
-        let mut end = None;
-        for &mv in &game.moves {
-            // A history has room for as many moves as the reader takes.
-            if history.play(mv).is_err() {
-                break;
-            }
-            end = history.end_on_board(&self.profile);
-            if end.is_some() {
-                break;
-            }
-        }
-        let recorded = result(game.outcome);
-        let Some(end) = end.map(Box::new) else {
-            if reading.unplayed == 0 {
-                self.judge_winner(recorded, history.position(), findings);
-            }
-            return;
-        };
-        let ply = history.ply();
-        if (ply as usize) < game.moves.len() || reading.unplayed > 0 {
-            let end = end.clone();
-            findings.push(Finding::WentOn { ply, end });
-        }
-        if recorded.is_some_and(|recorded| recorded != end.result) {
-            findings.push(Finding::Contradiction { end });
-        }
-    }
-
-    /// A side that cannot mate by any legal series of moves wins neither by the flag (6.9) nor by
-    /// resignation (5.1.2), where the profile says so.
-    fn judge_winner(
-        &self,
-        recorded: Option<GameResult>,
-        position: &Position,
-        findings: &mut Vec<Finding>,
-    ) {
-        let parameters = &self.profile.parameters;
-        let asks = parameters.resign_no_mate_draw && parameters.flag_exception == MateTest::Full;
-        let Some(GameResult::Win(winner)) = recorded.filter(|_| asks) else {
-            return;
-        };
-        if let CanMate::No(proof) = can_mate(position, winner, Tier::Quick) {
-            findings.push(Finding::WinnerCannotMate { winner, proof });
-        }
+        let (goes_on, recorded) = (reading.unplayed > 0, result(game.outcome));
+        // A history has room for as many moves as the reader takes.
+        let review = Review::of(&game.start, &game.moves, goes_on, recorded, &self.profile);
+        let found = review.map(|review| review.findings).unwrap_or_default();
+        findings.extend(found.into_iter().filter_map(|finding| match finding {
+            Found::PlayedOn { ply, outcome } => Some(Finding::WentOn {
+                ply,
+                end: Box::new(outcome),
+            }),
+            Found::ResultConflict { outcome, .. } => Some(Finding::Contradiction {
+                end: Box::new(outcome),
+            }),
+            Found::WinnerCannotMate { no_mate } => Some(Finding::WinnerCannotMate {
+                winner: no_mate.side,
+                proof: no_mate,
+            }),
+            // A record that tells no result contradicts nothing.
+            Found::ResultMissing { .. } => None,
+        }));
     }
 }
 
