@@ -6,6 +6,7 @@ use referee_laws::{
     Allowed, BONUS_MS_MAX, PERIOD_MOVES_MAX, PERIOD_MS_MAX, PERIODS_MAX, Parameters,
     TIME_CONTROL_LENGTH_MAX,
 };
+use referee_pgn::{PLIES_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX, TAGS_MAX};
 use referee_server::limits;
 
 /// Returns the comments of the field with a name such as `CreateGameRequest.request_id`.
@@ -206,6 +207,19 @@ fn of_actions() -> Vec<Stated> {
             "Limit:",
             limits::PGN_PIECE_BYTES_MAX,
         ),
+        ("VerifyGamesResponse.tags", "Limit:", TAGS_MAX),
+        (
+            "VerifyGamesResponse.tags",
+            "Limit of each key:",
+            TAG_NAME_LENGTH_MAX,
+        ),
+        (
+            "VerifyGamesResponse.tags",
+            "Limit of each value:",
+            TAG_VALUE_LENGTH_MAX,
+        ),
+        // One after each move, and one before the first.
+        ("VerifyGamesResponse.clocks", "Limit:", PLIES_MAX + 1),
         (
             "ImportPgnRequest.pgn",
             "Limit:",

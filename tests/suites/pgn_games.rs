@@ -115,6 +115,34 @@ async fn a_bad_game_is_a_verdict() {
 }
 
 #[tokio::test]
+async fn tags_and_clocks_are_told_within_their_limits() {
+    let referee = Referee::start();
+    let mut text =
+        "[White \"Anna\"]\n[Result \"1-0\"]\n\n{[%clk 0:03:00]} 1. e4 {[%clk 0:02:58.5]} \
+                    1... e5 2. d4 {[%clk 0:02:50]} 1-0\n\n"
+            .to_owned();
+    for number in 0..300 {
+        text += &format!("[T{number} \"{}\"]\n", "x".repeat(5_000));
+    }
+    text += "\n1. e4 *\n";
+    let verdicts = verify(&referee, &text, 65_536).await;
+    let [told, many] = &verdicts[..] else {
+        panic!("{} verdicts", verdicts.len());
+    };
+    let tags = [("White".to_owned(), "Anna".to_owned())];
+    assert_eq!(told.tags, tags.into(), "the result is told otherwise");
+    let clocks = told.clocks.iter().map(|clock| {
+        let left = clock.left.as_ref().expect("a time");
+        (clock.ply, left.seconds, left.nanos)
+    });
+    let expected = [(0, 180, 0), (1, 178, 500_000_000), (3, 170, 0)];
+    assert_eq!(clocks.collect::<Vec<_>>(), expected);
+    assert_eq!(many.tags.len(), 256);
+    assert!(many.tags.values().all(|value| value.len() == 4_096));
+    assert!(many.clocks.is_empty());
+}
+
+#[tokio::test]
 async fn what_is_imported_is_exported_again() {
     let referee = Referee::start();
     let mut games = referee.games().await;

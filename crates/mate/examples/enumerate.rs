@@ -1,9 +1,10 @@
 //! Compares the solver with tables of all positions of a few men.
 //!
-//! `cargo run --release -p referee-mate --example enumerate -- [STRIDE] [CLASS…]` asks about every
-//! `STRIDE`th position of the classes, such as `KQvKN`; 1 (all of them) where nothing is said, and
-//! all classes of three and four men without pawns. Positions that are others turned, mirrored or
-//! with equal men exchanged are asked about once. Ends with 1 if an answer differs from the table.
+//! `cargo run --release -p referee-mate --example enumerate -- [STRIDE] [CLASS…]` asks about
+//! every `STRIDE`th position of the classes, such as `KQvKN`; 1 (all of them) where nothing is
+//! said, and all classes of three and four men without pawns. Positions that are others turned,
+//! mirrored or with equal men exchanged are asked about once. Ends with 1 if an answer differs
+//! from the table.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,8 +1,8 @@
 //! Runs whole suites of positions with known verdicts.
 //!
-//! `cargo run --release -p referee-mate --example suite -- [--budget NODES] FILE…`; a file has the
-//! format of the module `suite`. Prints each query that fails, a line for each file, and at the
-//! end `N passed, M failed`. Ends with 1 if any failed.
+//! `cargo run --release -p referee-mate --example suite -- [--budget NODES] FILE…`; a file has
+//! the format of the module `suite`. Prints each query that fails, a line for each file, and at
+//! the end `N passed, M failed`. Ends with 1 if any failed.
 
 use std::time::{Duration, Instant};
 

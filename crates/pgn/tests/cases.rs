@@ -12,7 +12,11 @@ use support::{read, read_in_pieces, root};
 /// Returns the cases from the field and our own.
 fn cases() -> Vec<Value> {
     let mut cases = Vec::new();
-    for name in ["cases/reports.jsonl", "pgn/cases.jsonl"] {
+    for name in [
+        "cases/reports.jsonl",
+        "pgn/cases.jsonl",
+        "pgn/reports.jsonl",
+    ] {
         let path = root().join("tests/data").join(name);
         let text = fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
@@ -105,9 +109,10 @@ fn check(case: &Value) -> Result<(), String> {
             }
             "clocks" => has_clocks(&readings[0], value),
             "illegal_at" => has_illegal_move(&readings[0], value),
-            "error" => readings
-                .iter()
-                .any(|reading| reading.first_error().is_some()),
+            "error" => {
+                let mut readings = readings.iter();
+                *value == readings.any(|reading| reading.first_error().is_some())
+            }
             "faults" => {
                 let names = readings
                     .iter()

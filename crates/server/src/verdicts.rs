@@ -1,10 +1,11 @@
 //! `VerifyGames`: the verdict on each game of a text that comes in pieces.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use referee_api::v1;
 use referee_laws::{Color, Finding, GameResult, Profile, Review, Variant};
-use referee_pgn::{Fault, FaultKind, GameReader, Item, Outcome, Reading, Severity, Tags};
+use referee_pgn::{Fault, FaultKind, Game, GameReader, Item, Outcome, Reading, Severity, Tags};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tonic::Streaming;
@@ -205,7 +206,10 @@ fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesRe
     let mut findings = Vec::new();
     let broken = reading.first_error().filter(|_| reading.unplayed > 0);
     if let Some(fault) = broken
-        && matches!(fault.kind, FaultKind::IllegalMove { .. })
+        && matches!(
+            fault.kind,
+            FaultKind::IllegalMove { .. } | FaultKind::NullMove { .. }
+        )
     {
         findings.push(v1::GameFinding {
             kind: Some(v1::game_finding::Kind::IllegalMove(v1::IllegalMoveFound {
@@ -246,7 +250,29 @@ fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesRe
         faults: reading.faults.iter().map(write_fault).collect(),
         sound: findings.is_empty() && reading.unplayed == 0,
         findings,
+        tags: game
+            .tags
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        clocks: read_clocks(game),
     }
+}
+
+/// Returns what the clocks show after the moves, and before the first one.
+fn read_clocks(game: &Game) -> Vec<v1::ShownClock> {
+    let shown = |ply: usize, left: Duration| v1::ShownClock {
+        ply: ply as u32,
+        left: Some(prost_types::Duration {
+            // A record can tell no more than `referee_pgn::CLOCK_HOURS_MAX`.
+            seconds: left.as_secs() as i64,
+            nanos: left.subsec_nanos() as i32,
+        }),
+    };
+    let start = game.start_clock.map(|left| shown(0, left));
+    let moves = game.notes.iter();
+    let moves = moves.filter_map(|(index, note)| Some(shown(index + 1, note.clock?)));
+    start.into_iter().chain(moves).collect()
 }
 
 /// Writes a fault of a text.

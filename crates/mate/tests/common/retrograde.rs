@@ -29,10 +29,10 @@ pub(crate) struct Table {
     smaller: Vec<Rc<Table>>,
 }
 
-/// A class of pieces and the side that is to mate.
+/// The men of a class in order, and the winner.
 type Key = (Vec<(Color, Role)>, Color);
 
-/// The tables that were built so far, by class and winner.
+/// The tables that were built so far.
 #[derive(Default)]
 pub(crate) struct Tables(HashMap<Key, Rc<Table>>);
 

@@ -29,3 +29,12 @@ pub(super) const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long to wait before a game is read again that is about to end.
 pub(super) const SETTLE_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The longest record that a case may ask to be made, in bytes.
+pub(super) const RECORD_LENGTH_MAX: usize = 1 << 20;
+
+/// The bytes of a record that are sent at once, which every referee must take.
+pub(super) const PIECE_LENGTH: usize = 64 << 10;
+
+/// The most verdicts on the games of one record. The shortest game has a few bytes.
+pub(super) const VERDICTS_MAX: usize = 100_000;

@@ -41,6 +41,8 @@ pub(super) struct Report {
     fen: String,
     variant: v1::Variant,
     moves: Vec<String>,
+    /// The text of a record; empty in any other report.
+    record: Vec<u8>,
     input: Value,
     expected: Value,
     /// The issue for which the position is refused, where the report as it stands misreads the
@@ -84,11 +86,16 @@ impl Report {
             Some(true) => v1::Variant::Chess960,
             _ => v1::Variant::Unspecified,
         };
+        let record = match kind {
+            Kind::Record => records::read_text(&input)?,
+            _ => Vec::new(),
+        };
         let report = Report {
             kind,
             fen: fen.to_owned(),
             variant,
             moves: input.texts("moves")?,
+            record,
             input: fields.value("input").cloned().unwrap_or_default(),
             expected: fields.value("expect").cloned().unwrap_or_default(),
             misread,
@@ -159,7 +166,6 @@ impl Report {
     /// Asks the referee, and compares what it says.
     pub(super) async fn judge(&self, clients: &mut Clients, tag: &str) -> Verdict {
         let judged = match self.kind {
-            Kind::Record => records::judge_record(self, clients).await,
             Kind::Sequence => return Verdict::Skipped(IN_WORDS),
             _ if self.misread.is_some() => self.judge_misread(clients).await,
             Kind::Moves => board::judge_moves(self, clients).await,
@@ -173,6 +179,7 @@ impl Report {
                 rulings::judge_position(self, clients).await
             }
             Kind::Timeout => rulings::judge_timeout(self, clients, tag).await,
+            Kind::Record => records::judge_record(self, clients).await,
         };
         match judged {
             Ok(wrong) => Verdict::of(wrong),

@@ -41,9 +41,7 @@ fn check(reading: &Reading) {
     let game = &reading.game;
     let mut position = game.start.clone();
     for &mv in &game.moves {
-        position
-            .play(mv)
-            .expect("a move that was read is legal");
+        position.play(mv).expect("a move that was read is legal");
     }
     for fault in &reading.faults {
         assert!(!fault.to_string().is_empty());
