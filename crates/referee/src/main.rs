@@ -8,8 +8,8 @@
 mod can_mate_command;
 mod conform_command;
 mod export_command;
-mod limits;
 mod judge_command;
+mod limits;
 mod log;
 mod perft_command;
 mod record_file;

@@ -38,8 +38,8 @@ mod timekeeper;
 mod verdicts;
 mod view;
 
+pub use details::ErrorDetails;
 pub use keys::{KeyError, RecordKey, read_public_key};
 pub use replay::{Replay, ReplayError};
-pub use details::ErrorDetails;
 pub use serve::{ServeError, ServeOptions, serve};
 pub use status::{ApiError, DOMAIN, Violation};
