@@ -107,12 +107,6 @@ impl Replay {
         })
     }
 
-    /// Returns the game as it stands, in the form of the contract.
-    #[must_use]
-    pub fn game(&self) -> v1::Game {
-        self.live.view()
-    }
-
     /// Judges the action of an entry at the entry's time, and returns the answer that this referee
     /// would have given: with the event that it would have recorded, unless it refuses.
     ///
