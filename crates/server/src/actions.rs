@@ -390,6 +390,10 @@ impl Reader<'_> {
     }
 
     fn square(&mut self, field: &str, name: &str) -> Square {
+        if name.len() > limits::SQUARE_BYTES_MAX {
+            self.fields.length(field, name, limits::SQUARE_BYTES_MAX);
+            return Square::from_low_bits(0);
+        }
         name.parse().unwrap_or_else(|_| {
             self.fields
                 .refuse(field, "must be the name of a square, such as e2");
