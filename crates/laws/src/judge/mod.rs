@@ -135,15 +135,26 @@ impl Game {
 
     /// Where the clock decides, a flag that fell before the action arrived ends the game first.
     fn flag_before(&self, action: &Action, now: Time) -> Option<Draft> {
-        let clocks = &self.standing().clocks;
-        if self.profile().parameters.flag_mode != FlagMode::Clock {
+        if self.profile().parameters.flag_mode != FlagMode::Clock
+            || matches!(action.intent, Intent::WasDown { .. })
+        {
             return None;
         }
-        let (side, deadline) = (clocks.running?, clocks.deadline()?);
-        if now <= deadline || matches!(action.intent, Intent::WasDown { .. }) {
+        let comes_before = matches!(
+            action.intent,
+            Intent::Start | Intent::Arrive | Intent::DefaultTime
+        );
+        if self.standing().clocks.running.is_none() && comes_before {
             return None;
         }
+        // A platform's clock that nobody has started has run since the last entry, so it can have
+        // fallen before the first move.
         let mut draft = self.draft(now);
+        let clocks = &draft.standing.clocks.clone();
+        let (side, deadline) = (clocks.running?, clocks.deadline()?);
+        if now <= deadline {
+            return None;
+        }
         draft.rule(
             Verdict::Noted,
             Some(Reason::FlagFallen),
