@@ -154,7 +154,8 @@ async fn what_is_imported_is_exported_again() {
     let request = v1::ImportPgnRequest {
         pgn: text.to_owned(),
         game_id: "imported".to_owned(),
-        request_id: wire::fresh_id(),
+        // As long as it may be.
+        request_id: "r".repeat(128),
         labels: [("event", "Club"), ("round", "3"), ("date", "2026.11.30")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into(),
@@ -169,6 +170,15 @@ async fn what_is_imported_is_exported_again() {
         Some(first),
         "a repetition adds nothing"
     );
+    let other = v1::ImportPgnRequest {
+        pgn: text
+            .replace("f3", "f4")
+            .replace("Qh4#", "exf4")
+            .replace("0-1\n", "*\n"),
+        ..request.clone()
+    };
+    let error = games.import_pgn(other).await.expect_err("other content");
+    assert!(error.message().contains("request_id"), "{error:?}");
     let name = "games/imported".to_owned();
     let export = v1::ExportPgnRequest { name };
     let written = games

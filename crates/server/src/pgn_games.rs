@@ -312,7 +312,7 @@ pub(crate) fn read_import(request: &v1::ImportPgnRequest, id: &str) -> Result<Im
         game_id: id.to_owned(),
         request_id: request.request_id.clone(),
     };
-    let actions = read_actions(&reading, &request.request_id, control.as_ref());
+    let actions = read_actions(&reading, control.as_ref());
     let faults = reading.faults.iter().map(write_fault).collect();
     Ok(Import {
         creation,
@@ -322,11 +322,7 @@ pub(crate) fn read_import(request: &v1::ImportPgnRequest, id: &str) -> Result<Im
 }
 
 /// Every move as an action with the time that the clocks of the text tell, and the result.
-fn read_actions(
-    reading: &Reading,
-    request_id: &str,
-    control: Option<&TimeControl>,
-) -> Vec<(v1::Action, Submitted)> {
+fn read_actions(reading: &Reading, control: Option<&TimeControl>) -> Vec<(v1::Action, Submitted)> {
     let game = &reading.game;
     let mut spent = Spent::new(control);
     let mut actions = Vec::with_capacity(game.moves.len() + 1);
@@ -341,28 +337,22 @@ fn read_actions(
         let told = (note.clock.map(ms), note.elapsed.map(ms));
         let (elapsed_ms, corrected_ms) = spent.by(side, told, is_end);
         let uci = before.uci(mv).to_string();
-        actions.push(import_move(request_id, index, side, uci, elapsed_ms));
+        actions.push(import_move(index, side, uci, elapsed_ms));
         if let Some(left_ms) = corrected_ms {
-            actions.push(import_clock(request_id, index, side, left_ms));
+            actions.push(import_clock(index, side, left_ms));
         }
     }
     if let Some(result) = told_result(game.outcome) {
-        actions.push(import_result(request_id, result));
+        actions.push(import_result(result));
     }
     actions
 }
 
-fn import_move(
-    request_id: &str,
-    index: usize,
-    side: Color,
-    uci: String,
-    elapsed_ms: u64,
-) -> (v1::Action, Submitted) {
+fn import_move(index: usize, side: Color, uci: String, elapsed_ms: u64) -> (v1::Action, Submitted) {
     let message = v1::Action {
         seat: view::seat(Some(side)).into(),
-        // No caller can send a request id with blanks.
-        request_id: format!("{request_id} {index}"),
+        // No caller can send a request id with blanks, and the game belongs to this import.
+        request_id: format!("import {index}"),
         kind: Some(v1::action::Kind::MakeMove(v1::MakeMove {
             r#move: uci.clone(),
             ..v1::MakeMove::default()
@@ -379,16 +369,11 @@ fn import_move(
     (message, Submitted { action, told_time })
 }
 
-fn import_clock(
-    request_id: &str,
-    index: usize,
-    side: Color,
-    left_ms: u64,
-) -> (v1::Action, Submitted) {
+fn import_clock(index: usize, side: Color, left_ms: u64) -> (v1::Action, Submitted) {
     let of = |color| (side == color).then(|| crate::clocks::duration(left_ms));
     let message = v1::Action {
         seat: v1::Seat::Arbiter.into(),
-        request_id: format!("{request_id} {index} clock"),
+        request_id: format!("import {index} clock"),
         kind: Some(v1::action::Kind::ArbiterDecision(v1::ArbiterDecision {
             reason: "The imported record shows this clock.".to_owned(),
             kind: Some(v1::arbiter_decision::Kind::SetClocks(v1::SetClocks {
@@ -408,10 +393,10 @@ fn import_clock(
     (message, Submitted { action, told_time })
 }
 
-fn import_result(request_id: &str, result: GameResult) -> (v1::Action, Submitted) {
+fn import_result(result: GameResult) -> (v1::Action, Submitted) {
     let message = v1::Action {
         seat: v1::Seat::Arbiter.into(),
-        request_id: format!("{request_id} result"),
+        request_id: "import result".to_owned(),
         kind: Some(v1::action::Kind::SignResult(v1::SignResult {
             result: view::result(result).into(),
         })),
