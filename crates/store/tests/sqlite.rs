@@ -337,8 +337,9 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing() {
     // Another connection holds the writer up, as no process of ours ever would.
     let blocker = Connection::open(folder.path().join("referee.db")).expect("the database opens");
     blocker.execute_batch("BEGIN IMMEDIATE").expect("sql");
+    // All writes are put in while it does, on a loaded machine, too.
     let release = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(Duration::from_secs(2));
         blocker.execute_batch("ROLLBACK").expect("sql");
     });
 
