@@ -36,6 +36,15 @@ pub(crate) fn check_move_text(field: &str, text: &str, fields: &mut Fields) {
 pub(crate) fn read_action(message: &v1::Action) -> Result<Submitted, ApiError> {
     let mut fields = Fields::default();
     fields.request_id("action.request_id", &message.request_id);
+    read_wanted(message, fields)
+}
+
+/// Reads an action that was recorded: the service itself may have named it, as an import does.
+pub(crate) fn read_stored_action(message: &v1::Action) -> Result<Submitted, ApiError> {
+    read_wanted(message, Fields::default())
+}
+
+fn read_wanted(message: &v1::Action, mut fields: Fields) -> Result<Submitted, ApiError> {
     if message
         .expected_sequence
         .is_some_and(|sequence| sequence < 0)

@@ -8,7 +8,7 @@ use referee_laws::{
     Action, CanMate, Intent, Keeper, MateFinding, Seat, Tier, can_mate, mate_budget,
 };
 
-use crate::actions::{Submitted, read_action};
+use crate::actions::{Submitted, read_stored_action};
 use crate::clocks::{stored_color, stored_ms, stored_time};
 use crate::desk::{Live, time_of};
 use crate::entry::lay_down;
@@ -150,7 +150,7 @@ impl Replay {
         if message.seat() == v1::Seat::Referee || game.keeper() == Keeper::Referee {
             return Ok(None);
         }
-        let Submitted { told_time, .. } = read_action(message)?;
+        let Submitted { told_time, .. } = read_stored_action(message)?;
         match time_of(game, told_time, 0)? {
             Some(time) => Ok(Some(time.ms())),
             None => Err(ReplayError::new(
@@ -170,7 +170,7 @@ impl Replay {
 
     fn read(&mut self, message: &v1::Action) -> Result<Action, ReplayError> {
         if message.seat() != v1::Seat::Referee {
-            return Ok(read_action(message)?.action);
+            return Ok(read_stored_action(message)?.action);
         }
         let Some(v1::action::Kind::RefereeFinding(finding)) = &message.kind else {
             return Err(ReplayError::new("the referee does nothing but find things"));

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use referee_api::v1::action::Kind;
 use referee_api::v1::{
-    AnnounceAdjust, ClockKeeper, ExportGameRequest, GetGameRequest, ListGamesRequest, MakeMove,
-    RuleProfile, Seat, StartGame, Variant, position,
+    AnnounceAdjust, ClockKeeper, ExportGameRequest, GetGameRequest, ImportPgnRequest,
+    ListGamesRequest, MakeMove, RuleProfile, Seat, StartGame, Variant, position,
 };
 use referee_tests::process::Referee;
 use referee_tests::{lines, texts, tool, wire};
@@ -308,4 +308,23 @@ async fn wait_for_entry(referee: &Referee, id: &str, sequence: i64) {
         assert!(Instant::now() < end, "{id} has no entry {sequence}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// A game that came in as text, with clocks that no time explains, has a record like any other.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_record_of_an_imported_game_is_sound() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let request = ImportPgnRequest {
+        pgn: "[TimeControl \"180+2\"]\n\n1. e4 {[%clk 0:03:01]} 1... e5 {[%clk 0:02:58]} \
+              2. Qh5 {[%clk 0:03:09]} 2... Ke7 {[%clk 0:02:50]} 3. Nf3 {[%clk 0:03:05]} 0-1\n"
+            .into(),
+        game_id: "imported".into(),
+        request_id: wire::fresh_id(),
+        ..ImportPgnRequest::default()
+    };
+    games.import_pgn(request).await.expect("imported");
+    // Five moves, one clock that the text sets forward, and the result.
+    let record = export(&referee, "imported");
+    verify_text(record.as_bytes(), &[]).expect(0, "-: 7 entries verified");
 }
