@@ -349,7 +349,9 @@ impl Replay {
     fn settle_outcome(&mut self) {
         self.reading.has_marker = self.marker.is_some();
         let tags = &self.reading.game.tags;
-        let read = |name: &str| Outcome::read(tags.get(name)?.trim().as_bytes());
+        // Control characters are written as blanks, so around a result they are read as such.
+        let is_blank = |c: char| c.is_whitespace() || c.is_control();
+        let read = |name: &str| Outcome::read(tags.get(name)?.trim_matches(is_blank).as_bytes());
         let tag = read(Tags::RESULT).map(|(outcome, _)| outcome);
         let score = read(Tags::SCORE).map(|(outcome, _)| outcome);
         let score = score.filter(|outcome| !outcome.is_standard());
