@@ -237,9 +237,12 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         true
     }
 
-    /// Whether `0-0` is a result and not castling: the tag says so and the line ends.
+    /// Whether `0-0` is a result and not castling: the tag says so and the line ends. Only the next
+    /// byte is looked at, for the piece may end behind it.
     fn ends_both_lose(&self, rest: &[u8]) -> bool {
-        let is_end = rest.trim_ascii_start().is_empty() || rest[0] == b'\n' || rest[0] == b'\r';
+        let is_end = rest
+            .first()
+            .is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
         self.state.both_lose && self.state.depth == 0 && is_end
     }
 
