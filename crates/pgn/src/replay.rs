@@ -154,6 +154,12 @@ impl Replay {
             self.report(tag.place, FaultKind::TagNameTooLong);
             return;
         }
+        // In Latin-1 and in UTF-8 the same name has different bytes.
+        if !name.is_ascii() && self.reading.game.tags.get(&name).is_some() {
+            let name = quote(name.as_bytes());
+            self.report(tag.place, FaultKind::DuplicateTag { name });
+            return;
+        }
         let end = escaped_end(&value, TAG_VALUE_LENGTH_MAX);
         if end < value.len() {
             self.report(tag.place, FaultKind::TagValueTooLong);
