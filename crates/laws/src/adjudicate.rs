@@ -59,31 +59,6 @@ impl Adjudication {
     }
 }
 
-impl History {
-    /// Returns the end that the position on the board and the moves that led to it mean by
-    /// themselves under a profile: mate, stalemate, a dead position, and the draws that need no
-    /// claim. For records of games, whose moves come one after the other.
-    ///
-    /// ```
-    /// use referee_laws::{History, Profile};
-    /// use referee_chess::Position;
-    ///
-    /// let profile = Profile::fide_standard();
-    /// let mut history = History::new(Position::startpos());
-    /// for text in ["f3", "e5", "g4", "Qh4"] {
-    ///     assert_eq!(history.end_on_board(&profile), None);
-    ///     history.play(history.read(text)?)?;
-    /// }
-    /// let end = history.end_on_board(&profile).expect("it is mate");
-    /// assert_eq!(end.citations[0].article, "5.1.1");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn end_on_board(&self, profile: &Profile) -> Option<Outcome> {
-        end_on_board(self, (0, 0), profile)
-    }
-}
-
 /// The half-moves since the last capture, for profiles in which a pawn move does not reset the
 /// fifty moves.
 pub(crate) struct CaptureCount(pub(crate) u32);

@@ -57,9 +57,7 @@ pub use clock::{
 pub use game::{ApplyError, Effects, Entry, Game, GameError, Start, Timing};
 pub use history::{History, HistoryError, StandError};
 pub use judge::{Judgment, MATE_BUDGET_ON_END};
-pub use mate::{
-    CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate, can_mate_by, mate_budget,
-};
+pub use mate::{CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate, can_mate_by};
 pub use outcome::{ClockReading, Evidence, GameResult, Outcome, Termination};
 pub use profile::{
     AbortRule, Allowed, BothFlags, DisconnectRule, DrawRule, FiftyReset, FlagMode, FlagVsOpenOffer,
@@ -69,6 +67,7 @@ pub use profile::{
     UndeterminedPolicy, UnknownProfileError, Variant,
 };
 pub use referee_chess::Color;
+pub use referee_mate::Budget;
 pub use review::{Finding, Review};
 pub use ruling::{Reason, Ruling, Verdict};
 pub use standing::{Bound, Breach, PendingClaim, Phase, Sides, Standing, Touched};

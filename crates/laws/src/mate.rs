@@ -101,12 +101,6 @@ pub enum Tier {
     Full(Budget),
 }
 
-/// Returns a budget of some positions.
-#[must_use]
-pub const fn mate_budget(nodes: u64) -> Budget {
-    Budget::of(nodes)
-}
-
 /// Returns whether a side can mate by any series of legal moves (5.1.2, 5.2.2, 6.9, 7.5.5).
 #[must_use]
 pub fn can_mate(position: &Position, side: Color, tier: Tier) -> CanMate {

@@ -44,6 +44,36 @@ impl GameResult {
         })
     }
 
+    /// Returns the result with a score, as [`score`](GameResult::score) writes it; `None` where none
+    /// has it, as for `*`.
+    ///
+    /// ```
+    /// use referee_laws::{Color, GameResult};
+    ///
+    /// assert_eq!(GameResult::named("1/2-0"), Some(GameResult::Half(Color::White)));
+    /// assert_eq!(GameResult::named("*"), None);
+    /// ```
+    #[must_use]
+    pub fn named(score: &str) -> Option<GameResult> {
+        use GameResult::{Half, Win, WinByForfeit};
+        let [white, black] = Color::ALL;
+        [
+            Win(white),
+            Win(black),
+            GameResult::Draw,
+            GameResult::BothLose,
+            Half(white),
+            Half(black),
+            WinByForfeit(white),
+            WinByForfeit(black),
+            GameResult::BothForfeit,
+            GameResult::Cancelled,
+            GameResult::Aborted,
+        ]
+        .into_iter()
+        .find(|result| result.score() == score)
+    }
+
     /// Returns the result as score tables write it, such as `1-0`, `1/2-0` or `+/-`.
     #[must_use]
     pub const fn score(self) -> &'static str {

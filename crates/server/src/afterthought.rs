@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use referee_api::v1;
 use referee_chess::{Color, Position};
-use referee_laws::{CanMate, Game, MateFinding, MateTest, Tier, can_mate, mate_budget};
+use referee_laws::{Budget, CanMate, Game, MateFinding, MateTest, Tier, can_mate};
 use tokio::sync::{mpsc, watch};
 
 use crate::desk::Desk;
@@ -101,7 +101,7 @@ fn examine(ply: u32, position: &Position, winner: Option<Color>) -> Option<MateF
     } else {
         limits::MATE_NODES_DEFAULT
     };
-    let ask = |side| can_mate(position, side, Tier::Full(mate_budget(nodes)));
+    let ask = |side| can_mate(position, side, Tier::Full(Budget::of(nodes)));
     let finding = |white, black| MateFinding {
         ply,
         white,

@@ -20,7 +20,7 @@ use crate::actions::Submitted;
 use crate::afterthought::{self, Looks};
 use crate::clocks::ToldTime;
 use crate::content::{hash_action, hash_creation};
-use crate::entry::lay_down;
+use crate::entry::{LaidDown, lay_down};
 use crate::finding::Finding;
 use crate::limits;
 use crate::pulse::Pulse;
@@ -76,6 +76,14 @@ impl Live {
         })
     }
 
+    /// Goes on with the game as it was laid down with an event that is on disk.
+    fn go_on(&mut self, event: &v1::GameEvent, after: Game) {
+        self.game = after;
+        self.sequence = event.sequence;
+        self.update_time_us = event_time_us(event).unwrap_or(self.update_time_us);
+    }
+
+    /// Does what a stored event says.
     pub(crate) fn apply(&mut self, event: &v1::GameEvent) -> Result<(), ApiError> {
         if event.sequence != self.sequence + 1 {
             return Err(damaged("an event is missing"));
@@ -90,9 +98,7 @@ impl Live {
             ));
         }
         self.sequence = event.sequence;
-        if let Some(time) = event.event_time {
-            self.update_time_us = time.seconds * 1_000_000 + i64::from(time.nanos) / 1_000;
-        }
+        self.update_time_us = event_time_us(event).unwrap_or(self.update_time_us);
         Ok(())
     }
 
@@ -122,6 +128,12 @@ impl Live {
             .as_ref()
             .map_or(0, |position| position.moves.len())
     }
+}
+
+/// When an event happened, in microseconds since 1970.
+fn event_time_us(event: &v1::GameEvent) -> Option<i64> {
+    let time = event.event_time?;
+    Some(time.seconds * 1_000_000 + i64::from(time.nanos) / 1_000)
 }
 
 /// The stage of a game.
@@ -299,9 +311,12 @@ impl Desk {
         };
         let is_finding = action.seat == Seat::Referee;
         let judgment = judge(&live.game, action, now).await?;
-        let has_effects = judgment.entry.is_some();
-        let (response, write) = lay_down(live, message, judgment, event_time_us);
-        if !has_effects && is_finding {
+        let LaidDown {
+            response,
+            write,
+            after,
+        } = lay_down(live, message, judgment, event_time_us)?;
+        if after.is_none() && is_finding {
             // What the referee found changes nothing, and nobody waits for an answer.
             return Ok(Some(response));
         }
@@ -321,14 +336,9 @@ impl Desk {
                 read_answer(&answer).map(Some)
             }
             Ok(Appended::Stored { .. }) => {
-                if let Some(event) = &response.event {
-                    // A record that cannot be applied is read again by whoever comes next.
-                    let applied = live.apply(event);
+                if let (Some(event), Some(after)) = (&response.event, after) {
+                    live.go_on(event, after);
                     cell.sequence.send_replace(event.sequence);
-                    if let Err(error) = applied {
-                        *slot = None;
-                        return Err(error);
-                    }
                     afterthought::leave(&self.looks, id, &live.game, event.r#move.is_some());
                 }
                 Ok(Some(response))

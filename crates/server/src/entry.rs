@@ -3,22 +3,35 @@
 use prost::Message;
 use referee_api::v1;
 use referee_chess::{Position, UciMove};
-use referee_laws::Judgment;
+use referee_laws::{Game, Judgment};
 use referee_store::Write;
 
 use crate::clocks::write_line;
 use crate::desk::{Live, state};
 use crate::standing::write_standing;
+use crate::status::ApiError;
 use crate::timekeeper::deadline_us;
 use crate::view;
 
+/// A judgment, laid down.
+pub(crate) struct LaidDown {
+    /// What is answered.
+    pub(crate) response: v1::SubmitActionResponse,
+    /// What is to be stored.
+    pub(crate) write: Write,
+    /// The game after it, where it leaves a trace.
+    pub(crate) after: Option<Game>,
+}
+
 /// Lays down a judgment as the answer and as what is to be stored.
+///
+/// An entry that does not fit the game that it was judged on is never stored.
 pub(crate) fn lay_down(
     live: &Live,
     message: &v1::Action,
     judgment: Judgment,
     arrival_us: i64,
-) -> (v1::SubmitActionResponse, Write) {
+) -> Result<LaidDown, ApiError> {
     let ruling = view::ruling(&judgment.ruling);
     let Some(entry) = judgment.entry else {
         let sequence = live.sequence;
@@ -28,7 +41,11 @@ pub(crate) fn lay_down(
             sequence,
         };
         let answer = response.encode_to_vec();
-        return (response, Write::Refusal { answer });
+        return Ok(LaidDown {
+            response,
+            write: Write::Refusal { answer },
+            after: None,
+        });
     };
     let effects = entry.effects;
     let mut after = live.game.clone();
@@ -43,9 +60,11 @@ pub(crate) fn lay_down(
     let played = effects
         .played
         .map(|uci| played_move(before.position(), uci));
-    // The entry was judged on this very game, so it applies.
-    let applied = after.apply(&effects);
-    debug_assert!(applied.is_ok());
+    after
+        .apply(&effects)
+        .map_err(|error| ApiError::InvariantBroken {
+            what: format!("an entry does not fit the game that it was judged on: {error}"),
+        })?;
     let sequence = live.sequence + 1;
     let time_us = arrival_us.max(live.update_time_us);
     let history = after.history();
@@ -83,7 +102,11 @@ pub(crate) fn lay_down(
         event: Some(event),
         sequence,
     };
-    (response, write)
+    Ok(LaidDown {
+        response,
+        write,
+        after: Some(after),
+    })
 }
 
 /// The move of an event in all its forms; an illegal one that stands has only one.

@@ -131,8 +131,6 @@ pub const PGN_PIECE_BYTES_MAX: usize = 1 << 20;
 pub const VERIFY_STREAMS_MAX: usize = 64;
 /// The pieces of a text that wait to be read.
 pub const VERIFY_QUEUE_MAX: usize = 4;
-/// The faults of a text that are told of one game.
-pub const TEXT_FAULTS_MAX: usize = referee_pgn::FAULTS_MAX;
 /// How long a unary call may take on the server.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The entries of a record that are read at once to be exported.

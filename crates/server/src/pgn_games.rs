@@ -18,7 +18,7 @@ use crate::limits;
 use crate::record::damaged;
 use crate::rules_service::read_creation;
 use crate::status::ApiError;
-use crate::verdicts::{told_result, write_fault};
+use crate::verdicts::write_fault;
 use crate::view;
 
 /// Writes a game in the export format.
@@ -342,7 +342,7 @@ fn read_actions(reading: &Reading, control: Option<&TimeControl>) -> Vec<(v1::Ac
             actions.push(import_clock(index, side, left_ms));
         }
     }
-    if let Some(result) = told_result(game.outcome) {
+    if let Some(result) = GameResult::named(game.outcome.as_str()) {
         actions.push(import_result(result));
     }
     actions

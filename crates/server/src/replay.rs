@@ -4,9 +4,7 @@ use std::fmt;
 
 use referee_api::v1;
 use referee_chess::Color;
-use referee_laws::{
-    Action, CanMate, Intent, Keeper, MateFinding, Seat, Tier, can_mate, mate_budget,
-};
+use referee_laws::{Action, Budget, CanMate, Intent, Keeper, MateFinding, Seat, Tier, can_mate};
 
 use crate::actions::{Submitted, read_stored_action};
 use crate::clocks::{stored_color, stored_ms, stored_time};
@@ -135,8 +133,8 @@ impl Replay {
             .and_then(|us| us.checked_add(i64::from(time.nanos) / 1_000))
             .ok_or_else(|| ReplayError::new("the time of the event is out of range"))?;
         let judgment = self.live.game.judge(&action, now);
-        let (response, _) = lay_down(&self.live, message, judgment, arrival_us);
-        Ok(response)
+        let laid_down = lay_down(&self.live, message, judgment, arrival_us)?;
+        Ok(laid_down.response)
     }
 
     /// Returns when an action happened by what the platform said with it, on the game's time line
@@ -217,7 +215,7 @@ impl Replay {
             if matches!(told, v1::CanMate::Unknown | v1::CanMate::Unspecified) {
                 return Ok(CanMate::Unknown);
             }
-            let found = can_mate(history.position(), side, Tier::Full(mate_budget(nodes)));
+            let found = can_mate(history.position(), side, Tier::Full(Budget::of(nodes)));
             let found_name = view::can_mate(&found);
             if found_name == told {
                 return Ok(found);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1;
-use referee_laws::{Color, Finding, GameResult, Profile, Review, Variant};
-use referee_pgn::{Fault, FaultKind, Game, GameReader, Item, Outcome, Reading, Severity, Tags};
+use referee_laws::{Finding, GameResult, Profile, Review, Variant};
+use referee_pgn::{Fault, FaultKind, Game, GameReader, Item, Reading, Severity, Tags};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tonic::Streaming;
@@ -177,19 +177,6 @@ fn read_games(
     reader.finish(&mut take);
 }
 
-/// Returns the result that a record tells; `None` where it tells none.
-pub(crate) fn told_result(outcome: Outcome) -> Option<GameResult> {
-    Some(match outcome {
-        Outcome::WhiteWins => GameResult::Win(Color::White),
-        Outcome::BlackWins => GameResult::Win(Color::Black),
-        Outcome::Draw => GameResult::Draw,
-        Outcome::BothLose => GameResult::BothLose,
-        Outcome::WhiteHalf => GameResult::Half(Color::White),
-        Outcome::BlackHalf => GameResult::Half(Color::Black),
-        Outcome::Unknown => return None,
-    })
-}
-
 fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesResponse {
     let game = &reading.game;
     let mode = game.start.castling_mode();
@@ -200,7 +187,7 @@ fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesRe
         },
         ..profile.clone()
     };
-    let recorded = told_result(game.outcome);
+    let recorded = GameResult::named(game.outcome.as_str());
     let points = profile.parameters.points;
     let mut findings = Vec::new();
     let broken = reading.first_error().filter(|_| reading.unplayed > 0);

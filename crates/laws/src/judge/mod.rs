@@ -21,7 +21,7 @@ use referee_mate::Budget;
 
 use crate::action::{Action, DrawClaim, Intent, Seat};
 use crate::clock::{Keeper, Time};
-use crate::game::{Effects, Entry, Game};
+use crate::game::{Entry, Game};
 use crate::history::History;
 use crate::mate::{CanMate, NoMate, Purpose, Tier, examine};
 use crate::outcome::{Evidence, GameResult, Outcome, Termination};
@@ -421,11 +421,4 @@ fn draw_for_no_mate(
 
 fn refuse_seat(text: &str) -> Ruling {
     Ruling::refused(Reason::WrongSeat, &[], text.into())
-}
-
-/// Effects of a draft, for entries that are laid down without an action.
-impl From<Draft> for Effects {
-    fn from(draft: Draft) -> Effects {
-        draft.into_effects().1
-    }
 }

@@ -163,7 +163,10 @@ impl Judge {
     /// Looks when the game was over, and what its result must be then.
     fn judge_end(&self, reading: &Reading, findings: &mut Vec<Finding>) {
         let game = &reading.game;
-        let (goes_on, recorded) = (reading.unplayed > 0, result(game.outcome));
+        let (goes_on, recorded) = (
+            reading.unplayed > 0,
+            GameResult::named(game.outcome.as_str()),
+        );
         // A history has room for as many moves as the reader takes.
         let review = Review::of(&game.start, &game.moves, goes_on, recorded, &self.profile);
         let found = review.map(|review| review.findings).unwrap_or_default();
@@ -189,17 +192,4 @@ fn end_stray(stray: usize, lines: &mut Vec<Line>) {
     if stray > STRAY_MAX {
         lines.push(Line::MoreStray((stray - STRAY_MAX) as u64));
     }
-}
-
-/// The result as the laws know it; `None` where none is recorded.
-fn result(outcome: Outcome) -> Option<GameResult> {
-    Some(match outcome {
-        Outcome::WhiteWins => GameResult::Win(Color::White),
-        Outcome::BlackWins => GameResult::Win(Color::Black),
-        Outcome::Draw => GameResult::Draw,
-        Outcome::BothLose => GameResult::BothLose,
-        Outcome::WhiteHalf => GameResult::Half(Color::White),
-        Outcome::BlackHalf => GameResult::Half(Color::Black),
-        Outcome::Unknown => return None,
-    })
 }
