@@ -44,8 +44,8 @@ impl GameResult {
         })
     }
 
-    /// Returns the result with a score, as [`score`](GameResult::score) writes it; `None` where none
-    /// has it, as for `*`.
+    /// Returns the result with a score, as [`score`](GameResult::score) writes it; `None` where
+    /// none has it, as for `*`.
     ///
     /// ```
     /// use referee_laws::{Color, GameResult};
