@@ -80,19 +80,13 @@ pub(crate) fn read_timing(
         v1::ClockKeeper::Unspecified | v1::ClockKeeper::Referee => Keeper::Referee,
         v1::ClockKeeper::Platform => Keeper::Platform,
     };
-    let both = (&settings.time_control, "time_control");
-    let mut side = |own: &Option<v1::TimeControl>, name: &str| {
-        let (control, name) = if own.is_some() {
-            (own, name)
-        } else {
-            (both.0, both.1)
-        };
+    let mut read = |control: &Option<v1::TimeControl>, name: &str| {
         let field = format!("{field}.clock_settings.{name}");
-        let control = control.as_ref()?;
-        read_control(&field, control, profile, fields)
+        read_control(&field, control.as_ref()?, profile, fields)
     };
-    let white = side(&settings.white_time_control, "white_time_control");
-    let black = side(&settings.black_time_control, "black_time_control");
+    let both = read(&settings.time_control, "time_control");
+    let white = read(&settings.white_time_control, "white_time_control").or_else(|| both.clone());
+    let black = read(&settings.black_time_control, "black_time_control").or(both);
     Timing {
         keeper,
         white,
