@@ -9,6 +9,8 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
+use std::num::NonZero;
+use std::ops::Range;
 use std::time::Instant;
 
 use referee_chess::{Color, Piece, Role};
@@ -63,10 +65,27 @@ fn class(name: &str) -> Option<Class> {
     (class.len() <= 2).then_some(class)
 }
 
-/// Returns how many answers are a right yes, a right no, and not what the table says.
+/// Returns how many answers are a right yes, a right no, and not what the table says. Every core
+/// takes a part of the positions.
 fn compare(table: &Table, winner: Color, stride: usize) -> [u64; 3] {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let counts = std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..cores)
+            .map(|part| {
+                let indices = table.size() * part / cores..table.size() * (part + 1) / cores;
+                scope.spawn(move || compare_part(table, winner, stride, indices))
+            })
+            .collect();
+        let counts = parts.into_iter().map(|part| part.join().expect("it ends"));
+        counts.collect::<Vec<_>>()
+    });
+    let sum = |place: usize| counts.iter().map(|part| part[place]).sum();
+    [sum(0), sum(1), sum(2)]
+}
+
+fn compare_part(table: &Table, winner: Color, stride: usize, indices: Range<usize>) -> [u64; 3] {
     let mut counts = [0; 3];
-    let numbers = (0..table.size()).filter(|&index| table.is_first_of_its_kind(index));
+    let numbers = indices.filter(|&index| table.is_first_of_its_kind(index));
     let positions = numbers.filter_map(|index| Some((index, table.position(index)?)));
     for (index, position) in positions.step_by(stride) {
         let answer = can_mate(&position, winner, Budget::FULL, &|| false);

@@ -12,6 +12,7 @@ mod guide;
 mod kings;
 mod material;
 mod mating;
+mod pictures;
 mod saturate;
 mod search;
 mod solve;

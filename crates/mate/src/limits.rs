@@ -34,6 +34,12 @@ pub const PROBE_PLIES: u32 = 4;
 /// Positions of that look.
 pub const PROBE_NODES: u32 = 150;
 
+/// Mates by minor pieces that are chosen beforehand and worked towards, one after the other.
+pub const PICTURES: usize = 4;
+
+/// Positions of each such attempt.
+pub const PICTURE_NODES: u64 = 300;
+
 /// Positions of the attempts of the search, each with the next plan. The last one may use the rest
 /// of the budget. One that goes astray does so for long, so the first ones are short; those from
 /// [`FIRST_LONG_ATTEMPT`] on also cut branches by their structure.

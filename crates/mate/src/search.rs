@@ -6,6 +6,7 @@ use crate::draws::{AutomaticDraws, is_drawn_now};
 use crate::guide::Guide;
 use crate::limits::CANCEL_INTERVAL;
 use crate::material;
+use crate::pictures::Goal;
 
 /// How a search ended.
 pub(crate) enum Found {
@@ -38,6 +39,8 @@ impl Cut {
 enum Order {
     /// Where the mate seems near.
     Guided,
+    /// Where one mate is near that was chosen beforehand.
+    Towards(Goal),
     /// Where the halfmove clock is lowest, so that no position comes again with a lower one, but
     /// for those after different captures and moves of pawns.
     ByClock,
@@ -172,6 +175,12 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Lets the search look first where a mate that was chosen is near.
+    pub(crate) fn towards(mut self, goal: Goal) -> Search<'a> {
+        self.order = Order::Towards(goal);
+        self
+    }
+
     /// Returns how many positions were visited, with what was spent on cutting branches.
     pub(crate) fn spent(&self) -> u64 {
         self.nodes.len() as u64 + self.pruning
@@ -260,6 +269,13 @@ impl<'a> Search<'a> {
                 let is_zeroing = is_capture || board.role_at(mv.from()) == Some(Role::Pawn);
                 self.agenda
                     .push(if is_zeroing { 0 } else { clock }, number, mv);
+            }
+            return;
+        }
+        if let Order::Towards(goal) = self.order {
+            let way = goal.way(position);
+            for &mv in moves {
+                self.agenda.push(way.priority(mv), number, mv);
             }
             return;
         }

@@ -7,10 +7,11 @@ use crate::draws::AutomaticDraws;
 use crate::guide::PLANS;
 use crate::limits::{
     ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, DRAWS_ATTEMPT_NODES, FIRST_LONG_ATTEMPT, FORCED_PLIES,
-    FULL_CAPTURES, FULL_STEPS, MAX_NODES, PROBE_MOVES, PROBE_NODES, PROBE_PLIES, QUICK_CAPTURES,
-    QUICK_STEPS,
+    FULL_CAPTURES, FULL_STEPS, MAX_NODES, PICTURE_NODES, PICTURES, PROBE_MOVES, PROBE_NODES,
+    PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
 };
 use crate::material;
+use crate::pictures::Goal;
 use crate::search::{Cut, Found, Search};
 use crate::verdict::{Budget, CanMate, Proof};
 
@@ -270,6 +271,19 @@ fn search(
     spent: &mut u64,
     cancel: &dyn Fn() -> bool,
 ) -> CanMate {
+    for goal in Goal::nearest(start, winner).take(PICTURES) {
+        let mut prune = |_: &Position, _: bool| Cut::NONE;
+        let room = PICTURE_NODES.min(budget.saturating_sub(*spent));
+        let mut search = Search::new(winner, 0, room, cancel, &mut prune, None).towards(goal);
+        match search.run(start) {
+            Found::Mate(line) => {
+                *spent += search.spent();
+                return CanMate::Yes(line);
+            }
+            Found::Exhausted => return CanMate::No(Proof::ExhaustedSearch),
+            Found::Interrupted => *spent += search.spent(),
+        }
+    }
     for (attempt, room) in ATTEMPTS.into_iter().enumerate() {
         if attempt == 1 {
             let left = budget.saturating_sub(*spent).min(MAX_NODES) as u32;

@@ -5,7 +5,7 @@
 //! to is looked up in the table of the men that are left.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use referee_chess::rays::{between, bishop_rays, king_attacks, knight_attacks, rook_rays};
 use referee_chess::{
@@ -26,7 +26,7 @@ pub(crate) struct Table {
     class: Class,
     winner: Color,
     plies: Vec<u8>,
-    smaller: Vec<Rc<Table>>,
+    smaller: Vec<Arc<Table>>,
 }
 
 /// The men of a class in order, and the winner.
@@ -34,25 +34,25 @@ type Key = (Vec<(Color, Role)>, Color);
 
 /// The tables that were built so far.
 #[derive(Default)]
-pub(crate) struct Tables(HashMap<Key, Rc<Table>>);
+pub(crate) struct Tables(HashMap<Key, Arc<Table>>);
 
 impl Tables {
     /// Returns the table of a class for a side, and builds it and all that it needs.
-    pub(crate) fn get(&mut self, mut class: Class, winner: Color) -> Rc<Table> {
+    pub(crate) fn get(&mut self, mut class: Class, winner: Color) -> Arc<Table> {
         class.sort_by_key(|piece| (piece.color.index(), piece.role.index()));
         let key: Vec<_> = class
             .iter()
             .map(|piece| (piece.color, piece.role))
             .collect();
         if let Some(table) = self.0.get(&(key.clone(), winner)) {
-            return Rc::clone(table);
+            return Arc::clone(table);
         }
         let smaller = successors(&class)
             .into_iter()
             .map(|class| self.get(class, winner))
             .collect();
-        let table = Rc::new(Table::new(class, winner, smaller));
-        self.0.insert((key, winner), Rc::clone(&table));
+        let table = Arc::new(Table::new(class, winner, smaller));
+        self.0.insert((key, winner), Arc::clone(&table));
         table
     }
 }
@@ -156,7 +156,7 @@ impl Placement {
 }
 
 impl Table {
-    fn new(class: Class, winner: Color, smaller: Vec<Rc<Table>>) -> Table {
+    fn new(class: Class, winner: Color, smaller: Vec<Arc<Table>>) -> Table {
         let size = 2usize << (6 * (class.len() + 2));
         let mut table = Table {
             class,
