@@ -95,7 +95,10 @@ fn is_hopeless_by_captures<S: Sliders>(start: &Saturation, captures: u32, slider
             if man.color == foe.color || squares.is_empty() {
                 return true;
             }
-            if man.role == Role::Pawn {
+            if man.role == Role::Pawn && !man.is_promoted {
+                if man.color == quiet.winner && (squares & Bitboard::BACK_RANKS).any() {
+                    return false;
+                }
                 // Where a pawn stands decides which pawns are before it.
                 return squares.into_iter().all(|square| {
                     is_proven(&quiet.after_capture(number, taken, Bitboard::of(square)))
@@ -112,8 +115,9 @@ impl Saturation {
         let mut after = self.clone();
         let man = &mut after.men[number];
         man.reach = squares;
-        if man.role == Role::Pawn {
+        if man.role == Role::Pawn && !man.is_promoted {
             man.is_at_home = false;
+            man.is_promoted = (squares & Bitboard::BACK_RANKS).any();
             man.home = squares.into_iter().next().unwrap_or(man.home);
         }
         if man.color == self.winner {
@@ -168,5 +172,63 @@ impl Saturation {
         let winner = self.winner;
         let men = self.men().iter();
         self.has_last_man = men.filter(|man| man.color == winner).count() == 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use referee_chess::{CastlingMode, Tolerance};
+
+    use super::*;
+    use crate::common;
+    use crate::guide::PLANS;
+    use crate::limits::FULL_CAPTURES;
+    use crate::search::{Cut, Found, Search};
+
+    #[test]
+    fn a_pawn_that_captures_on_the_last_rank_promotes() {
+        let fen = "4k3/8/8/8/8/p1p1p1p1/PpP1P1P1/RB3K2 b - - 0 1";
+        let position = Position::from_fen_with(fen, CastlingMode::Standard, Tolerance::PERFT);
+        let position = position.expect("the FEN is right");
+        let analysis = analyze(&position, Color::Black, 6, 1_000_000);
+        assert!(!analysis.is_unwinnable);
+    }
+
+    /// The solver searches before it asks for a proof, so a wrong proof would seldom be seen.
+    #[test]
+    fn no_search_finds_a_mate_where_the_structure_forbids_it() {
+        let rounds = std::env::var("REFEREE_MATE_ROUNDS").ok();
+        let rounds = rounds.and_then(|text| text.parse().ok()).unwrap_or(2_000);
+        let mut chance = common::Chance::new(7);
+        let mut proofs = [0; 4];
+        for round in 0..rounds {
+            let kind = round % 4;
+            let position = match kind {
+                0 => common::random_play(&mut chance),
+                1 => common::random_blocked(&mut chance),
+                2 => common::random_wall(&mut chance),
+                _ => common::random_fortress(&mut chance),
+            };
+            if !position.has_legal_moves() {
+                continue;
+            }
+            for winner in Color::ALL {
+                if analyze(&position, winner, FULL_CAPTURES, 2_000_000).is_unwinnable {
+                    proofs[kind] += 1;
+                    for plan in 0..PLANS.len() {
+                        let mut prune = |_: &Position, _: bool| Cut::NONE;
+                        let never = || false;
+                        let mut search = Search::new(winner, plan, 2_000, &never, &mut prune, None);
+                        let found = search.run(&position);
+                        assert!(!matches!(found, Found::Mate(_)), "{winner} {position}");
+                    }
+                }
+            }
+        }
+        println!("{proofs:?} proofs");
+        assert!(
+            proofs.iter().sum::<u32>() > rounds as u32 / 20,
+            "{proofs:?}"
+        );
     }
 }

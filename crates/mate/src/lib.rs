@@ -7,6 +7,7 @@
 pub mod limits;
 
 mod captures;
+mod checks;
 mod draws;
 mod guide;
 mod kings;
@@ -19,6 +20,10 @@ mod solve;
 mod verdict;
 
 pub mod suite;
+
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 
 pub use draws::AutomaticDraws;
 pub use solve::{can_mate, can_mate_before_draws, is_dead_quick, quick};

@@ -71,3 +71,12 @@ pub const FULL_CAPTURES: u32 = 6;
 
 /// Captures that are followed one by one in the structure of a branch of its search.
 pub const BRANCH_CAPTURES: u32 = 1;
+
+/// Moves of a position up to which each is made before its structure is looked at.
+pub const EXPANDED_MOVES: usize = 8;
+
+/// Plies of such moves.
+pub const EXPANDED_PLIES: u32 = 3;
+
+/// Steps for the structure after each of these moves.
+pub const EXPANDED_STEPS: u32 = 200_000;

@@ -15,6 +15,8 @@ use referee_chess::rays::{between, king_attacks, knight_attacks, pawn_attacks};
 use referee_chess::sliders::Sliders;
 use referee_chess::{Bitboard, Board, Color, Position, Rank, Role, Square};
 
+use crate::checks::guarded_by;
+
 /// A man that is not a king.
 #[derive(Clone, Copy)]
 pub(crate) struct Man {
@@ -33,17 +35,22 @@ pub(crate) struct Man {
     pub(crate) strikes: Bitboard,
     /// Whether it can ever be taken.
     pub(crate) is_capturable: bool,
+    /// A pawn of the loser that can promote: from then on it is taken to be anything, anywhere.
+    pub(crate) is_promoted: bool,
 }
 
 impl Man {
     /// Returns whether it stands where it is for ever.
-    fn is_certain(&self) -> bool {
+    pub(crate) fn is_certain(&self) -> bool {
         !self.is_capturable && !self.reach.more_than_one()
     }
 }
 
 /// The greatest number of squares of a man that moves, but is minded as an obstacle.
 const TETHER_MAX: u32 = 6;
+
+/// The greatest number of squares of a man that is minded as a guard.
+pub(crate) const GUARD_MAX: u32 = 8;
 
 /// The greatest number of men beside the kings; a position with more is not analyzed.
 const MEN_MAX: usize = 30;
@@ -77,6 +84,10 @@ pub(crate) struct Saturation {
 pub(crate) struct Derived {
     /// Squares of men that never move and are never taken, by color.
     pub(crate) certain: [Bitboard; 2],
+    /// Where the king of the winner, and of the loser, can ever stand.
+    pub(crate) kings: [Bitboard; 2],
+    /// Squares on which anything can ever stand.
+    pub(crate) stood: Bitboard,
     /// Squares that bar every line: those of such men, and of kings that can never move.
     pub(crate) barred: Bitboard,
     /// Squares of kings that can never move.
@@ -93,15 +104,16 @@ pub(crate) struct Derived {
 
 impl Saturation {
     /// Returns the closure before it has grown, or `None` for positions that it does not treat:
-    /// those where castling or a capture en passant may come next.
+    /// those where castling or a capture en passant may come next, or a pawn soon promotes that has
+    /// an influence on what the winner needs.
     pub(crate) fn new(position: &Position, winner: Color, steps: u32) -> Option<Saturation> {
         let board = position.board();
+        let has_last_man = board.color(winner).count() == 2;
         if position.castling_rooks().any()
             || position.en_passant().is_some()
             || board.occupied().count() as usize > MEN_MAX + 2
-            || Color::ALL
-                .into_iter()
-                .any(|color| has_free_pawn(board, color))
+            || has_free_pawn(board, winner)
+            || (has_free_pawn(board, !winner) && !has_last_man)
         {
             return None;
         }
@@ -115,6 +127,7 @@ impl Saturation {
             entered: Bitboard::EMPTY,
             strikes: Bitboard::EMPTY,
             is_capturable: false,
+            is_promoted: false,
         };
         let mut men = [blank; MEN_MAX];
         let mut count = 0;
@@ -146,7 +159,7 @@ impl Saturation {
             winner_king_entered: Bitboard::EMPTY,
             loser_king_entered: Bitboard::EMPTY,
             can_wait: [false; 2],
-            has_last_man: board.color(winner).count() == 2,
+            has_last_man,
             is_quiet: false,
             steps: Cell::new(steps),
             derived: Derived::default(),
@@ -170,32 +183,41 @@ impl Saturation {
     }
 
     /// Lets the sets grow until no move leads out of them. Returns `false` as soon as a pawn can
-    /// promote or the men of the winner go everywhere: then there is nothing to prove.
+    /// promote or the men of the winner go everywhere: then there is nothing to prove, unless the
+    /// winner has one man that never comes near the king.
     pub(crate) fn saturate<S: Sliders>(&mut self, sliders: S) -> bool {
         loop {
             self.derive(sliders);
+            let has_stuck_foe = !self.derived.kings[1].more_than_one();
             let mut grown = false;
             for number in 0..self.count {
                 let lines = 1 + 4 * self.derived.tethered.count_ones();
                 if !self.pay(self.men[number].reach.count() * lines) {
                     return false;
                 }
-                let targets = if self.men[number].role == Role::Pawn {
+                let mut targets = if self.men[number].is_promoted {
+                    self.moves_of_promoted(number)
+                } else if self.men[number].role == Role::Pawn {
                     self.pawn_moves(number)
                 } else {
                     self.moves_of(number, sliders)
                 };
-                let man = &mut self.men[number];
+                let man = &self.men[number];
                 if man.role == Role::Pawn && (targets & Bitboard::BACK_RANKS).any() {
-                    return false;
+                    if man.color == self.winner || !self.has_last_man {
+                        return false;
+                    }
+                    targets |= self.moves_of_promoted(number);
                 }
+                let man = &mut self.men[number];
                 if (targets - man.entered).any() {
                     grown = true;
                     man.entered |= targets;
                     man.reach |= targets;
                     self.can_wait[usize::from(man.color != self.winner)] = true;
                     let is_free = man.color == self.winner && man.reach.count() > 40;
-                    if is_free && matches!(man.role, Role::Queen | Role::Rook) {
+                    let is_heavy = matches!(man.role, Role::Queen | Role::Rook);
+                    if is_free && is_heavy && !(self.has_last_man && has_stuck_foe) {
                         return false;
                     }
                 }
@@ -216,6 +238,7 @@ impl Saturation {
         let mut derived = Derived::default();
         let kings = [self.king_squares(0), self.king_squares(1)];
         let mut stood = kings[0] | kings[1];
+        derived.kings = kings;
         for (squares, roamed) in kings.into_iter().zip(&mut derived.roamed) {
             *roamed = Bitboard::FULL;
             if !squares.more_than_one() {
@@ -234,15 +257,9 @@ impl Saturation {
             }
         }
         derived.barred = derived.certain[0] | derived.certain[1] | derived.stuck;
+        derived.stood = stood;
         for man in &self.men[..self.count] {
-            if man.is_capturable || man.reach.count() > 8 {
-                continue;
-            }
-            let mut common = Bitboard::FULL;
-            for from in man.reach {
-                common &= attacks(man.role, man.color, from, stood, sliders);
-            }
-            derived.guarded[man.color.index()] |= common;
+            derived.guarded[man.color.index()] |= guarded_by(man, stood, sliders);
         }
         self.derived = derived;
     }
@@ -282,7 +299,7 @@ impl Saturation {
             let mut next = Bitboard::EMPTY;
             for from in sources {
                 let to = attacks(man.role, man.color, from, self.derived.barred, sliders) - barred;
-                let new = to - targets - next;
+                let new = self.drop_last_moves(number, from, to - targets - next, sliders);
                 if minds_tethered {
                     next |= self.pass_tethered(number, from, new);
                 } else {
@@ -294,6 +311,40 @@ impl Saturation {
         }
         self.men[number].strikes |= targets;
         targets - taken
+    }
+
+    /// Drops moves after which the winner is mated, or has nothing left to mate with.
+    fn drop_last_moves<S: Sliders>(
+        &self,
+        number: usize,
+        from: Square,
+        targets: Bitboard,
+        sliders: S,
+    ) -> Bitboard {
+        let is_foe = self.men[number].color != self.winner;
+        let is_pointless = |to| {
+            if is_foe {
+                self.mates_winner(number, from, to, sliders)
+            } else {
+                self.loses_last_man(number, to, sliders)
+            }
+        };
+        let king = self.derived.kings[usize::from(is_foe) ^ 1];
+        if king.more_than_one() || !(is_foe || self.has_last_man) {
+            return targets;
+        }
+        targets
+            .into_iter()
+            .filter(|&to| !is_pointless(to))
+            .collect()
+    }
+
+    /// Returns the squares to which a promoted pawn can go, which may be any piece.
+    fn moves_of_promoted(&mut self, number: usize) -> Bitboard {
+        let man = &mut self.men[number];
+        man.is_promoted = true;
+        man.strikes = Bitboard::FULL;
+        Bitboard::FULL - self.derived.certain[man.color.index()] - self.derived.stuck
     }
 
     fn has_tethered(&self) -> bool {

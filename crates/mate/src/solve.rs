@@ -6,9 +6,9 @@ use crate::captures::{STEPS_PER_NODE, analyze};
 use crate::draws::AutomaticDraws;
 use crate::guide::PLANS;
 use crate::limits::{
-    ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, DRAWS_ATTEMPT_NODES, FIRST_LONG_ATTEMPT, FORCED_PLIES,
-    FULL_CAPTURES, FULL_STEPS, MAX_NODES, PICTURE_NODES, PICTURES, PROBE_MOVES, PROBE_NODES,
-    PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
+    ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, DRAWS_ATTEMPT_NODES, EXPANDED_MOVES, EXPANDED_PLIES,
+    EXPANDED_STEPS, FIRST_LONG_ATTEMPT, FORCED_PLIES, FULL_CAPTURES, FULL_STEPS, MAX_NODES,
+    PICTURE_NODES, PICTURES, PROBE_MOVES, PROBE_NODES, PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
 };
 use crate::material;
 use crate::pictures::Goal;
@@ -290,7 +290,7 @@ fn search(
             let steps = FULL_STEPS.min(left.saturating_mul(STEPS_PER_NODE));
             let analysis = analyze(start, winner, FULL_CAPTURES, steps);
             *spent += analysis.nodes;
-            if analysis.is_unwinnable {
+            if analysis.is_unwinnable || is_blocked_soon(start, winner, EXPANDED_PLIES, spent) {
                 return CanMate::No(Proof::BlockedStructure);
             }
         }
@@ -312,6 +312,26 @@ fn search(
         }
     }
     CanMate::Unknown { nodes: *spent }
+}
+
+/// Returns whether the structure proves that the winner can never mate after each of the next
+/// moves, where these are few.
+fn is_blocked_soon(position: &Position, winner: Color, plies: u32, spent: &mut u64) -> bool {
+    let moves = position.legal_moves();
+    moves.len() <= EXPANDED_MOVES
+        && moves.into_iter().all(|mv| {
+            let after = position.after_unchecked(mv);
+            if !after.has_legal_moves() {
+                return !after.is_check() || after.turn() == winner;
+            }
+            if material::is_hopeless(after.board(), winner) {
+                return true;
+            }
+            let analysis = analyze(&after, winner, FULL_CAPTURES, EXPANDED_STEPS);
+            *spent += analysis.nodes;
+            analysis.is_unwinnable
+                || (plies > 1 && is_blocked_soon(&after, winner, plies - 1, spent))
+        })
 }
 
 /// Cuts branches of a search in which the structure proves that the winner cannot mate. It asks
