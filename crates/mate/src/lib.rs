@@ -13,6 +13,7 @@ mod guide;
 mod kings;
 mod material;
 mod mating;
+mod novelty;
 mod pictures;
 mod saturate;
 mod search;

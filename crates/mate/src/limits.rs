@@ -40,15 +40,16 @@ pub const PICTURES: usize = 4;
 /// Positions of each such attempt.
 pub const PICTURE_NODES: u64 = 300;
 
-/// Positions of the attempts of the search, each with the next plan. The last one may use the rest
-/// of the budget. One that goes astray does so for long, so the first ones are short; those from
-/// [`FIRST_LONG_ATTEMPT`] on also cut branches by their structure.
-pub const ATTEMPTS: [u64; 13] = [
-    200, 200, 200, 500, 500, 500, 1_500, 1_500, 1_500, 30_000, 120_000, 500_000, MAX_NODES,
+/// Positions of the attempts of the search. The last one may use the rest of the budget. One that
+/// goes astray does so for long, so the first ones are short; those from [`FIRST_LONG_ATTEMPT`] on
+/// also cut branches by their structure.
+pub const ATTEMPTS: [u64; 15] = [
+    200, 200, 200, 500, 500, 500, 2_000, 1_500, 1_500, 1_500, 10_000, 30_000, 200_000, 200_000,
+    MAX_NODES,
 ];
 
 /// The number of the first attempt that cuts branches.
-pub const FIRST_LONG_ATTEMPT: usize = 9;
+pub const FIRST_LONG_ATTEMPT: usize = 10;
 
 /// Moves of the position up to which that look is taken; where there are more, they never all end
 /// so soon but in endings that other arguments decide as well.

@@ -6,6 +6,7 @@ use crate::draws::{AutomaticDraws, is_drawn_now};
 use crate::guide::Guide;
 use crate::limits::CANCEL_INTERVAL;
 use crate::material;
+use crate::novelty::Novelty;
 use crate::pictures::Goal;
 
 /// How a search ended.
@@ -39,6 +40,8 @@ impl Cut {
 enum Order {
     /// Where the mate seems near.
     Guided,
+    /// Where a position shows something new, and the mate seems near.
+    Novel,
     /// Where one mate is near that was chosen beforehand.
     Towards(Goal),
     /// Where the halfmove clock is lowest, so that no position comes again with a lower one, but
@@ -127,6 +130,9 @@ const NONE: u32 = u32::MAX;
 /// What is added to the priority where a position shows nothing new.
 const STALE: i32 = 20;
 
+/// How many times less the guide counts where novelty comes first.
+const NOVEL_SCALE: i32 = 4;
+
 pub(crate) struct Search<'a> {
     winner: Color,
     guide: Guide,
@@ -140,6 +146,7 @@ pub(crate) struct Search<'a> {
     order: Order,
     /// What was spent on cutting branches, in positions.
     pruning: u64,
+    novelty: Novelty,
     /// By how near the mate seemed, the side to move and the kind of man: where one has come to.
     seen: Vec<[[Bitboard; 6]; 2]>,
 }
@@ -165,6 +172,7 @@ impl<'a> Search<'a> {
             draws,
             order: Order::Guided,
             pruning: 0,
+            novelty: Novelty::default(),
             seen: vec![[[Bitboard::EMPTY; 6]; 2]; BUCKETS],
         }
     }
@@ -172,6 +180,12 @@ impl<'a> Search<'a> {
     /// Lets the search look first where the halfmove clock is lowest.
     pub(crate) fn by_clock(mut self) -> Search<'a> {
         self.order = Order::ByClock;
+        self
+    }
+
+    /// Lets the search look first where positions show something new.
+    pub(crate) fn by_novelty(mut self) -> Search<'a> {
+        self.order = Order::Novel;
         self
     }
 
@@ -280,7 +294,10 @@ impl<'a> Search<'a> {
             return;
         }
         let view = self.guide.view(position);
-        let stale = self.note_novelty(position, last, view.base());
+        let (stale, divisor) = match self.order {
+            Order::Novel => (self.novelty.note(position, last), NOVEL_SCALE),
+            _ => (self.note_novelty(position, last, view.base()), 1),
+        };
         // The moves of one man follow each other, so its kind is seldom looked up.
         let (mut from, mut role) = (None, Role::King);
         for &mv in moves {
@@ -288,7 +305,7 @@ impl<'a> Search<'a> {
                 from = Some(mv.from());
                 role = position.board().role_at(mv.from()).unwrap_or(Role::King);
             }
-            let priority = view.priority(role, mv) + stale;
+            let priority = view.priority(role, mv) / divisor + stale;
             self.agenda.push(priority, number, mv);
         }
     }

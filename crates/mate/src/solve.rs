@@ -262,6 +262,28 @@ fn looks_blocked(position: &Position, winner: Color) -> bool {
     is_shared && is_closed && (blocked.more_than_one() || (heavy & board.color(winner)).is_empty())
 }
 
+/// By attempt, the plan that guides it; `None` where it is guided by what is new.
+const APPROACHES: [Option<usize>; ATTEMPTS.len()] = [
+    Some(0),
+    Some(1),
+    Some(2),
+    Some(0),
+    Some(1),
+    Some(2),
+    None,
+    Some(0),
+    Some(1),
+    Some(2),
+    None,
+    Some(0),
+    None,
+    Some(2),
+    None,
+];
+
+/// The plan that counts among positions that are as new.
+const NOVEL_PLAN: usize = 2;
+
 /// Searches for a mate: short attempts with different plans first, since one that fails goes
 /// astray for long, then the structure, then one long attempt in which hopeless branches are cut.
 fn search(
@@ -284,7 +306,7 @@ fn search(
             Found::Interrupted => *spent += search.spent(),
         }
     }
-    for (attempt, room) in ATTEMPTS.into_iter().enumerate() {
+    for (attempt, (room, approach)) in ATTEMPTS.into_iter().zip(APPROACHES).enumerate() {
         if attempt == 1 {
             let left = budget.saturating_sub(*spent).min(MAX_NODES) as u32;
             let steps = FULL_STEPS.min(left.saturating_mul(STEPS_PER_NODE));
@@ -297,8 +319,11 @@ fn search(
         let room = room.min(budget.saturating_sub(*spent));
         let mut pruner = Pruner::new(winner, attempt >= FIRST_LONG_ATTEMPT);
         let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
-        let plan = attempt % PLANS.len();
+        let plan = approach.unwrap_or(NOVEL_PLAN);
         let mut search = Search::new(winner, plan, room, cancel, &mut prune, None);
+        if approach.is_none() {
+            search = search.by_novelty();
+        }
         match search.run(start) {
             Found::Mate(line) => {
                 *spent += search.spent();
