@@ -8,7 +8,8 @@ use referee_chess::rays::{between, king_attacks, knight_attacks};
 use referee_chess::sliders::Sliders;
 use referee_chess::{Bitboard, Role, Square};
 
-use crate::saturate::{GUARD_MAX, Man, Saturation, attacks};
+use crate::guards::guarded_by;
+use crate::saturate::{Saturation, attacks};
 
 impl Saturation {
     /// Returns whether a move of a man of the loser, which is no pawn, mates the winner wherever
@@ -144,17 +145,4 @@ impl Saturation {
                     && guarded_by(foe, self.derived.stood, sliders).contains(to)
             })
     }
-}
-
-/// Returns the squares that a man attacks wherever it stands, and whatever else may stand on some
-/// squares; none for a man that can be taken, or goes far.
-pub(crate) fn guarded_by<S: Sliders>(man: &Man, stood: Bitboard, sliders: S) -> Bitboard {
-    if man.is_capturable || man.is_promoted || man.reach.count() > GUARD_MAX {
-        return Bitboard::EMPTY;
-    }
-    let mut common = Bitboard::FULL;
-    for from in man.reach {
-        common &= attacks(man.role, man.color, from, stood, sliders);
-    }
-    common
 }

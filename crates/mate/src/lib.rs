@@ -9,6 +9,7 @@ pub mod limits;
 mod captures;
 mod checks;
 mod draws;
+mod guards;
 mod guide;
 mod kings;
 mod material;

@@ -15,7 +15,7 @@ use referee_chess::rays::{between, king_attacks, knight_attacks, pawn_attacks};
 use referee_chess::sliders::Sliders;
 use referee_chess::{Bitboard, Board, Color, Position, Rank, Role, Square};
 
-use crate::checks::guarded_by;
+use crate::guards::guarded_by;
 
 /// A man that is not a king.
 #[derive(Clone, Copy)]
@@ -48,9 +48,6 @@ impl Man {
 
 /// The greatest number of squares of a man that moves, but is minded as an obstacle.
 const TETHER_MAX: u32 = 6;
-
-/// The greatest number of squares of a man that is minded as a guard.
-pub(crate) const GUARD_MAX: u32 = 8;
 
 /// The greatest number of men beside the kings; a position with more is not analyzed.
 const MEN_MAX: usize = 30;
@@ -261,6 +258,11 @@ impl Saturation {
         for man in &self.men[..self.count] {
             derived.guarded[man.color.index()] |= guarded_by(man, stood, sliders);
         }
+        if derived.tethered.count_ones() > 1 {
+            let by_pairs = self.guarded_by_pairs(kings[0] | kings[1], sliders);
+            derived.guarded[0] |= by_pairs[0];
+            derived.guarded[1] |= by_pairs[1];
+        }
         self.derived = derived;
     }
 
@@ -351,13 +353,15 @@ impl Saturation {
         self.derived.tethered != 0 || self.derived.roamed != [Bitboard::FULL; 2]
     }
 
-    /// Drops the squares that a slider cannot reach because some man always stands in between.
+    /// Drops the squares that a slider cannot reach because some man always stands in between,
+    /// as it does not stand where the slider comes from.
     fn pass_tethered(&self, number: usize, from: Square, targets: Bitboard) -> Bitboard {
         let mut open = targets;
         let color = self.men[number].color;
         for to in targets {
             let path = between(from, to);
-            let whole = path | Bitboard::of(to);
+            let left = Bitboard::of(from);
+            let (path, whole) = (path | left, path | left | Bitboard::of(to));
             if self
                 .derived
                 .roamed
