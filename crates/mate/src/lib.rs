@@ -6,6 +6,7 @@
 
 pub mod limits;
 
+mod breach;
 mod captures;
 mod checks;
 mod draws;

@@ -40,6 +40,12 @@ pub const PICTURES: usize = 4;
 /// Positions of each such attempt.
 pub const PICTURE_NODES: u64 = 300;
 
+/// Men that bar pawns which the king of the winner takes, one after the other.
+pub const BREACHES: usize = 4;
+
+/// Positions until it takes each of them.
+pub const BREACH_NODES: u64 = 300;
+
 /// Positions of the attempts of the search. The last one may use the rest of the budget. One that
 /// goes astray does so for long, so the first ones are short; those from [`FIRST_LONG_ATTEMPT`] on
 /// also cut branches by their structure.

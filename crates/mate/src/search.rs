@@ -2,6 +2,7 @@
 
 use referee_chess::{Bitboard, Color, Move, Position, Role};
 
+use crate::breach::Breach;
 use crate::draws::{AutomaticDraws, is_drawn_now};
 use crate::guide::Guide;
 use crate::limits::CANCEL_INTERVAL;
@@ -11,7 +12,7 @@ use crate::pictures::Goal;
 
 /// How a search ended.
 pub(crate) enum Found {
-    /// A mate, by these moves.
+    /// A mate, by these moves, or the capture that was looked for.
     Mate(Vec<Move>),
     /// Every position was visited.
     Exhausted,
@@ -44,6 +45,8 @@ enum Order {
     Novel,
     /// Where one mate is near that was chosen beforehand.
     Towards(Goal),
+    /// Where the king is near a man that it is to take; that ends the search.
+    Through(Breach),
     /// Where the halfmove clock is lowest, so that no position comes again with a lower one, but
     /// for those after different captures and moves of pawns.
     ByClock,
@@ -195,6 +198,13 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Lets the search end with the capture of a man by the winner, and look first where its king
+    /// is near.
+    pub(crate) fn through(mut self, breach: Breach) -> Search<'a> {
+        self.order = Order::Through(breach);
+        self
+    }
+
     /// Returns how many positions were visited, with what was spent on cutting branches.
     pub(crate) fn spent(&self) -> u64 {
         self.nodes.len() as u64 + self.pruning
@@ -233,14 +243,7 @@ impl<'a> Search<'a> {
         let moves = position.legal_moves();
         if moves.is_empty() {
             if position.is_check() && position.turn() != self.winner {
-                let mut line: Vec<Move> = mv.into_iter().collect();
-                let mut at = parent;
-                while let Some(mv) = self.nodes.get(at as usize).and_then(|node| node.mv) {
-                    line.push(mv);
-                    at = self.nodes[at as usize].parent;
-                }
-                line.reverse();
-                return Some(Found::Mate(line));
+                return Some(Found::Mate(self.line(parent, mv)));
             }
             return None;
         }
@@ -249,6 +252,11 @@ impl<'a> Search<'a> {
         }
         if self.is_drawn(&position, mv.is_none()) {
             return None;
+        }
+        if let (Order::Through(breach), Some(last)) = (&self.order, mv)
+            && breach.is_done(&position, last)
+        {
+            return Some(Found::Mate(self.line(parent, mv)));
         }
         if mv.is_some() {
             let cut = (self.prune)(&position, position.halfmove_clock() == 0);
@@ -273,6 +281,18 @@ impl<'a> Search<'a> {
         None
     }
 
+    /// Returns the moves that lead to a position, and another one.
+    fn line(&self, parent: u32, mv: Option<Move>) -> Vec<Move> {
+        let mut line: Vec<Move> = mv.into_iter().collect();
+        let mut at = parent;
+        while let Some(mv) = self.nodes.get(at as usize).and_then(|node| node.mv) {
+            line.push(mv);
+            at = self.nodes[at as usize].parent;
+        }
+        line.reverse();
+        line
+    }
+
     /// Puts the moves of a position on the agenda.
     fn push_moves(&mut self, position: &Position, moves: &[Move], number: u32, last: Option<Move>) {
         if let Order::ByClock = self.order {
@@ -290,6 +310,15 @@ impl<'a> Search<'a> {
             let way = goal.way(position);
             for &mv in moves {
                 self.agenda.push(way.priority(mv), number, mv);
+            }
+            return;
+        }
+        if let Order::Through(breach) = self.order {
+            let base = breach.base(position);
+            let stale = self.note_novelty(position, last, 0);
+            for &mv in moves {
+                let priority = breach.priority(base, position, mv) + stale;
+                self.agenda.push(priority, number, mv);
             }
             return;
         }

@@ -2,13 +2,15 @@
 
 use referee_chess::{Bitboard, Color, File, Move, Position, Role};
 
+use crate::breach::Breach;
 use crate::captures::{STEPS_PER_NODE, analyze};
 use crate::draws::AutomaticDraws;
 use crate::guide::PLANS;
 use crate::limits::{
-    ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, DRAWS_ATTEMPT_NODES, EXPANDED_MOVES, EXPANDED_PLIES,
-    EXPANDED_STEPS, FIRST_LONG_ATTEMPT, FORCED_PLIES, FULL_CAPTURES, FULL_STEPS, MAX_NODES,
-    PICTURE_NODES, PICTURES, PROBE_MOVES, PROBE_NODES, PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
+    ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, BREACH_NODES, BREACHES, DRAWS_ATTEMPT_NODES,
+    EXPANDED_MOVES, EXPANDED_PLIES, EXPANDED_STEPS, FIRST_LONG_ATTEMPT, FORCED_PLIES,
+    FULL_CAPTURES, FULL_STEPS, MAX_NODES, PICTURE_NODES, PICTURES, PROBE_MOVES, PROBE_NODES,
+    PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
 };
 use crate::material;
 use crate::pictures::Goal;
@@ -306,6 +308,9 @@ fn search(
             Found::Interrupted => *spent += search.spent(),
         }
     }
+    if let Some(line) = break_through(start, winner, budget, spent, cancel) {
+        return CanMate::Yes(line);
+    }
     for (attempt, (room, approach)) in ATTEMPTS.into_iter().zip(APPROACHES).enumerate() {
         if attempt == 1 {
             let left = budget.saturating_sub(*spent).min(MAX_NODES) as u32;
@@ -337,6 +342,52 @@ fn search(
         }
     }
     CanMate::Unknown { nodes: *spent }
+}
+
+/// Lets the king of the winner take men that bar its pawns, until a mate is found.
+fn break_through(
+    start: &Position,
+    winner: Color,
+    budget: u64,
+    spent: &mut u64,
+    cancel: &dyn Fn() -> bool,
+) -> Option<Vec<Move>> {
+    let mut at = start.clone();
+    let mut line = Vec::new();
+    let mut run = |at: &Position, breach: Option<Breach>, plan, room: u64| {
+        let mut prune = |_: &Position, _: bool| Cut::NONE;
+        let room = room.min(budget.saturating_sub(*spent));
+        let mut search = Search::new(winner, plan, room, cancel, &mut prune, None);
+        if let Some(breach) = breach {
+            search = search.through(breach);
+        }
+        let found = search.run(at);
+        *spent += search.spent();
+        match found {
+            Found::Mate(moves) => Some(moves),
+            _ => None,
+        }
+    };
+    for _ in 0..BREACHES {
+        let ways = [
+            Breach::nearest(&at, winner, true),
+            Breach::nearest(&at, winner, false),
+            Breach::nearest_of_loser(&at, winner),
+        ];
+        let mut ways = ways.into_iter().flatten();
+        let moves = ways.find_map(|way| run(&at, Some(way), 0, BREACH_NODES))?;
+        for &mv in &moves {
+            at.play_unchecked(mv);
+        }
+        line.extend(moves);
+        for plan in 0..PLANS.len() {
+            if let Some(moves) = run(&at, None, plan, ATTEMPTS[0]) {
+                line.extend(moves);
+                return Some(line);
+            }
+        }
+    }
+    None
 }
 
 /// Returns whether the structure proves that the winner can never mate after each of the next
