@@ -80,7 +80,7 @@ struct Agenda {
 impl Agenda {
     fn new() -> Agenda {
         Agenda {
-            edges: Vec::with_capacity(FIRST_EDGES),
+            edges: Vec::new(),
             heads: [NONE; BUCKETS],
             free: NONE,
             lowest: BUCKETS,
@@ -124,6 +124,9 @@ impl Agenda {
 /// Priorities go from 0 to one below this; what is further off is taken as that far.
 const BUCKETS: usize = 256;
 
+/// Room for positions that a search starts with.
+const FIRST_NODES: usize = 128;
+
 /// Room for moves that a search starts with.
 const FIRST_EDGES: usize = 1_024;
 
@@ -166,7 +169,7 @@ impl<'a> Search<'a> {
         Search {
             winner,
             guide: Guide::new(winner, plan),
-            nodes: Vec::with_capacity(128),
+            nodes: Vec::new(),
             table: Table::new(),
             agenda: Agenda::new(),
             budget,
@@ -176,7 +179,7 @@ impl<'a> Search<'a> {
             order: Order::Guided,
             pruning: 0,
             novelty: Novelty::default(),
-            seen: vec![[[Bitboard::EMPTY; 6]; 2]; BUCKETS],
+            seen: Vec::new(),
         }
     }
 
@@ -210,25 +213,49 @@ impl<'a> Search<'a> {
         self.nodes.len() as u64 + self.pruning
     }
 
+    /// Allows so many more positions.
+    pub(crate) fn grant(&mut self, nodes: u64) {
+        self.budget = self.spent() + nodes;
+    }
+
+    /// Searches until the budget ends, or goes on where it was interrupted.
     pub(crate) fn run(&mut self, root: &Position) -> Found {
-        if let Some(found) = self.visit(root.clone(), 0, None) {
-            return found;
+        if self.nodes.is_empty() {
+            self.reserve();
+            if let Some(found) = self.visit(root.clone(), 0, None) {
+                return found;
+            }
         }
         let mut steps = 0u64;
-        while let Some((parent, mv)) = self.agenda.pop() {
+        loop {
             steps += 1;
             if self.spent() >= self.budget
                 || (steps.is_multiple_of(CANCEL_INTERVAL) && (self.cancel)())
             {
                 return Found::Interrupted;
             }
+            let Some((parent, mv)) = self.agenda.pop() else {
+                return Found::Exhausted;
+            };
             let before = &self.nodes[parent as usize].position;
             let after = before.after_unchecked(mv);
             if let Some(found) = self.visit(after, parent, Some(mv)) {
                 return found;
             }
         }
-        Found::Exhausted
+    }
+
+    /// Makes room for a short search.
+    fn reserve(&mut self) {
+        self.nodes.reserve(FIRST_NODES);
+        self.agenda.edges.reserve(FIRST_EDGES);
+        self.table.slots.resize(2 * FIRST_NODES, NONE);
+        let buckets = match self.order {
+            Order::Guided => BUCKETS,
+            Order::Through(_) => 1,
+            _ => 0,
+        };
+        self.seen.resize(buckets, [[Bitboard::EMPTY; 6]; 2]);
     }
 
     fn visit(&mut self, position: Position, parent: u32, mv: Option<Move>) -> Option<Found> {
@@ -373,9 +400,7 @@ struct Table {
 
 impl Table {
     fn new() -> Table {
-        Table {
-            slots: vec![NONE; 256],
-        }
+        Table { slots: Vec::new() }
     }
 
     /// Returns the free slot for a hash, or `None` where an equal entry is there.

@@ -311,37 +311,51 @@ fn search(
     if let Some(line) = break_through(start, winner, budget, spent, cancel) {
         return CanMate::Yes(line);
     }
+    let mut pruner = Pruner::new(winner, true);
+    let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
+    let mut long = Search::new(winner, NOVEL_PLAN, 0, cancel, &mut prune, None).by_novelty();
     for (attempt, (room, approach)) in ATTEMPTS.into_iter().zip(APPROACHES).enumerate() {
-        if attempt == 1 {
-            let left = budget.saturating_sub(*spent).min(MAX_NODES) as u32;
-            let steps = FULL_STEPS.min(left.saturating_mul(STEPS_PER_NODE));
-            let analysis = analyze(start, winner, FULL_CAPTURES, steps);
-            *spent += analysis.nodes;
-            if analysis.is_unwinnable || is_blocked_soon(start, winner, EXPANDED_PLIES, spent) {
-                return CanMate::No(Proof::BlockedStructure);
-            }
+        if attempt == 1 && is_blocked(start, winner, budget, spent) {
+            return CanMate::No(Proof::BlockedStructure);
         }
         let room = room.min(budget.saturating_sub(*spent));
-        let mut pruner = Pruner::new(winner, attempt >= FIRST_LONG_ATTEMPT);
-        let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
-        let plan = approach.unwrap_or(NOVEL_PLAN);
-        let mut search = Search::new(winner, plan, room, cancel, &mut prune, None);
-        if approach.is_none() {
-            search = search.by_novelty();
-        }
-        match search.run(start) {
-            Found::Mate(line) => {
-                *spent += search.spent();
-                return CanMate::Yes(line);
+        let found = if approach.is_none() && attempt >= FIRST_LONG_ATTEMPT {
+            let before = long.spent();
+            long.grant(room);
+            let found = long.run(start);
+            *spent += long.spent() - before;
+            found
+        } else {
+            let mut pruner = Pruner::new(winner, attempt >= FIRST_LONG_ATTEMPT);
+            let mut prune = |position: &Position, is_capture| pruner.cut(position, is_capture);
+            let plan = approach.unwrap_or(NOVEL_PLAN);
+            let mut search = Search::new(winner, plan, room, cancel, &mut prune, None);
+            if approach.is_none() {
+                search = search.by_novelty();
             }
+            let found = search.run(start);
+            *spent += search.spent();
+            found
+        };
+        match found {
+            Found::Mate(line) => return CanMate::Yes(line),
             Found::Exhausted => return CanMate::No(Proof::ExhaustedSearch),
-            Found::Interrupted => *spent += search.spent(),
+            Found::Interrupted => {}
         }
         if cancel() || *spent >= budget {
             break;
         }
     }
     CanMate::Unknown { nodes: *spent }
+}
+
+/// Returns whether the structure proves that the winner can never mate, now or after a few moves.
+fn is_blocked(start: &Position, winner: Color, budget: u64, spent: &mut u64) -> bool {
+    let left = budget.saturating_sub(*spent).min(MAX_NODES) as u32;
+    let steps = FULL_STEPS.min(left.saturating_mul(STEPS_PER_NODE));
+    let analysis = analyze(start, winner, FULL_CAPTURES, steps);
+    *spent += analysis.nodes;
+    analysis.is_unwinnable || is_blocked_soon(start, winner, EXPANDED_PLIES, spent)
 }
 
 /// Lets the king of the winner take men that bar its pawns, until a mate is found.
