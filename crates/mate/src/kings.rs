@@ -1,19 +1,21 @@
 //! Where the two kings can ever stand together.
 
-use referee_chess::rays::{king_attacks, line};
+use referee_chess::rays::{king_attacks, line, pawn_attacks};
 use referee_chess::sliders::Sliders;
-use referee_chess::{Bitboard, Role, Square};
+use referee_chess::{Bitboard, Color, Role, Square};
 
-use crate::saturate::{Saturation, attacks};
+use crate::guards::guarded_by;
+use crate::saturate::{Man, Saturation, attacks};
 
 impl Saturation {
     /// Lets the kings move, and the other men in between.
     pub(crate) fn move_kings<S: Sliders>(&mut self, sliders: S) -> bool {
         let mut grown = false;
+        let frozen = [self.is_frozen(0, sliders), self.is_frozen(1, sliders)];
         loop {
             let before = self.pairs;
-            self.move_winner_king(sliders);
-            self.move_loser_king();
+            self.move_winner_king(frozen[1], sliders);
+            self.move_loser_king(frozen[0], sliders);
             if self.pairs == before {
                 return grown;
             }
@@ -21,7 +23,7 @@ impl Saturation {
         }
     }
 
-    fn move_winner_king<S: Sliders>(&mut self, sliders: S) {
+    fn move_winner_king<S: Sliders>(&mut self, is_foe_frozen: bool, sliders: S) {
         let loser = !self.winner;
         let closed =
             self.derived.guarded[loser.index()] | self.derived.certain[self.winner.index()];
@@ -34,6 +36,7 @@ impl Saturation {
             if self.can_wait[0] {
                 self.pairs[1][from.index()] |= kings;
             }
+            let uncovered_here = self.uncovered_by(from, kings, sliders);
             for to in king_attacks(from) - closed {
                 let mut left = kings - king_attacks(to) - Bitboard::of(to);
                 if left.is_empty() {
@@ -45,10 +48,10 @@ impl Saturation {
                         continue;
                     }
                 }
-                let uncovered = self.uncovered_by(from, left, sliders);
+                let uncovered = uncovered_here & left;
                 self.uncovered[to.index()] |= uncovered;
-                if !self.can_wait[1] {
-                    left = self.drop_stalemates(to, left, uncovered);
+                if is_foe_frozen {
+                    left = self.drop_stalemates(to, left, uncovered, sliders);
                 }
                 if left.any() {
                     self.pairs[1][to.index()] |= left;
@@ -81,9 +84,15 @@ impl Saturation {
     }
 
     /// Drops the squares of the loser's king on which it is stalemated, now that the winner's
-    /// king has come to `at`, and no other man of the loser can ever move.
-    fn drop_stalemates(&self, at: Square, kings: Bitboard, uncovered: Bitboard) -> Bitboard {
-        let closed = self.derived.guarded[self.winner.index()]
+    /// king has come to `at`, and no other man of the loser can move, even so.
+    fn drop_stalemates<S: Sliders>(
+        &self,
+        at: Square,
+        kings: Bitboard,
+        uncovered: Bitboard,
+        sliders: S,
+    ) -> Bitboard {
+        let closed = self.guarded_with(self.winner, at, sliders)
             | self.derived.certain[(!self.winner).index()]
             | king_attacks(at);
         let mut left = kings;
@@ -95,15 +104,13 @@ impl Saturation {
         left
     }
 
-    fn move_loser_king(&mut self) {
+    fn move_loser_king<S: Sliders>(&mut self, is_foe_frozen: bool, sliders: S) {
         let loser = !self.winner;
         let mut closed =
             self.derived.guarded[self.winner.index()] | self.derived.certain[loser.index()];
         if self.has_last_man {
             closed |= self.derived.certain[self.winner.index()];
         }
-        let jailed =
-            self.derived.guarded[loser.index()] | self.derived.certain[self.winner.index()];
         for index in 0..64u8 {
             let at = Square::from_low_bits(index);
             let kings = self.pairs[1][at.index()];
@@ -121,9 +128,11 @@ impl Saturation {
                 self.loser_king_entered |= to;
                 to = to - self.derived.certain[self.winner.index()];
             }
-            if !self.can_wait[0] {
+            if is_foe_frozen {
                 // The winner could not move at all, so the game would end without its mate.
                 for king in to {
+                    let jailed = self.guarded_with(loser, king, sliders)
+                        | self.derived.certain[self.winner.index()];
                     if (king_attacks(at) - jailed - king_attacks(king)).is_empty() {
                         to = to - Bitboard::of(king);
                     }
@@ -132,5 +141,52 @@ impl Saturation {
             self.pairs[0][at.index()] |= to;
             self.loser_king_entered |= to;
         }
+    }
+
+    /// Returns the squares that a side guards for ever, while a king stands on one more square.
+    fn guarded_with<S: Sliders>(&self, color: Color, king: Square, sliders: S) -> Bitboard {
+        let derived = &self.derived;
+        if (derived.kings[0] | derived.kings[1]).contains(king) {
+            return derived.guarded[color.index()];
+        }
+        let stood = derived.stood | Bitboard::of(king);
+        let men = self.men().iter().filter(|man| man.color == color);
+        men.fold(Bitboard::EMPTY, |guarded, man| {
+            guarded | guarded_by(man, stood, sliders)
+        })
+    }
+
+    /// Returns whether no man of a side but its king, the winner's side first, could move even if
+    /// the other king left its square, and whatever the move would lead to.
+    ///
+    /// That no man has ever moved is not enough: it may be barred by a king that stays where it is
+    /// only because each of its moves is taken to be stalemate.
+    fn is_frozen<S: Sliders>(&self, side: usize, sliders: S) -> bool {
+        if self.can_wait[side] {
+            return false;
+        }
+        let color = if side == 0 { self.winner } else { !self.winner };
+        let kings = self.derived.kings[side];
+        let king = kings.only().map_or(Bitboard::EMPTY, Bitboard::of);
+        let barred = self.certain() | king;
+        // The winner's last man must not be taken.
+        let spares_last = self.has_last_man && side == 1;
+        let mut closed = self.derived.certain[color.index()] | king;
+        if spares_last {
+            closed |= self.derived.certain[self.winner.index()];
+        }
+        let can_step = |man: &Man, from| {
+            if man.role != Role::Pawn {
+                let to = attacks(man.role, color, from, barred, sliders);
+                return (to - closed).any();
+            }
+            let steps = Bitboard::of(from).forward(color) - barred;
+            let taken = pawn_attacks(color, from) & self.derived.haunts[(!color).index()];
+            steps.any() || (taken.any() && !spares_last)
+        };
+        self.men()
+            .iter()
+            .filter(|man| man.color == color)
+            .all(|man| !man.is_promoted && !man.reach.into_iter().any(|from| can_step(man, from)))
     }
 }

@@ -27,6 +27,8 @@ pub mod suite;
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]
 mod common;
+#[cfg(test)]
+mod proofs;
 
 pub use draws::AutomaticDraws;
 pub use solve::{can_mate, can_mate_before_draws, is_dead_quick, quick};

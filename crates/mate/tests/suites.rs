@@ -12,9 +12,10 @@ use referee_mate::{Budget, CanMate, can_mate, is_dead_quick, quick};
 const UNDECIDED: &str = "3k1b2/2p1pBp1/KpP1P1P1/1P3B2/4B1B1/5B2/8/8 w - - 0 1";
 
 fn own_vectors() -> Vec<(String, [bool; 2])> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/dead/own_vectors.tsv");
-    let text = std::fs::read_to_string(path).expect("the vectors are in the repository");
-    let rows = text.lines().skip(1).map(|row| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/dead");
+    let read = |name| std::fs::read_to_string(folder.join(name)).expect("it is in the repository");
+    let texts = ["own_vectors.tsv", "proof_traps.tsv"].map(read);
+    let rows = texts.iter().flat_map(|text| text.lines().skip(1)).map(|row| {
         let fields: Vec<&str> = row.split('\t').collect();
         let can = |field: &str| field.starts_with("yes");
         (fields[0].to_owned(), [can(fields[1]), can(fields[2])])
