@@ -10,55 +10,76 @@ use crate::saturate::{Man, Saturation, attacks};
 impl Saturation {
     /// Lets the kings move, and the other men in between.
     pub(crate) fn move_kings<S: Sliders>(&mut self, sliders: S) -> bool {
-        let mut grown = false;
+        let before = self.pairs;
         let frozen = [self.is_frozen(0, sliders), self.is_frozen(1, sliders)];
-        loop {
-            let before = self.pairs;
-            self.move_winner_king(frozen[1], sliders);
-            self.move_loser_king(frozen[0], sliders);
-            if self.pairs == before {
-                return grown;
+        // Each pair is looked at once: what follows from several follows from each of them.
+        let mut done = [[Bitboard::EMPTY; 64]; 2];
+        // By side, the squares of the winner's king where there may be new pairs.
+        let mut open = [Bitboard::FULL; 2];
+        while let Some(at) = (open[0] | open[1]).first() {
+            for side in 0..2 {
+                open[side] = open[side] - Bitboard::of(at);
+                let kings = self.pairs[side][at.index()] - done[side][at.index()];
+                if kings.is_empty() {
+                    continue;
+                }
+                done[side][at.index()] |= kings;
+                if self.can_wait[side] {
+                    self.pairs[1 - side][at.index()] |= kings;
+                    open[1 - side] |= Bitboard::of(at);
+                }
+                if side == 0 {
+                    open[1] |= self.move_winner_king(at, kings, frozen[1], sliders);
+                } else {
+                    self.move_loser_king(at, kings, frozen[0], sliders);
+                    open[0] |= Bitboard::of(at);
+                }
             }
-            grown = true;
         }
+        self.pairs != before
     }
 
-    fn move_winner_king<S: Sliders>(&mut self, is_foe_frozen: bool, sliders: S) {
+    /// Moves the winner's king from a square, while that of the loser is on one of several.
+    /// Returns where it can come to.
+    fn move_winner_king<S: Sliders>(
+        &mut self,
+        from: Square,
+        kings: Bitboard,
+        is_foe_frozen: bool,
+        sliders: S,
+    ) -> Bitboard {
         let loser = !self.winner;
         let closed =
             self.derived.guarded[loser.index()] | self.derived.certain[self.winner.index()];
-        for index in 0..64u8 {
-            let from = Square::from_low_bits(index);
-            let kings = self.pairs[0][from.index()];
-            if kings.is_empty() {
+        let ways = king_attacks(from) - closed;
+        let mut entered = Bitboard::EMPTY;
+        if ways.is_empty() {
+            return entered;
+        }
+        let uncovered_here = self.uncovered_by(from, kings, sliders);
+        for to in ways {
+            let mut left = kings - king_attacks(to) - Bitboard::of(to);
+            if left.is_empty() {
                 continue;
             }
-            if self.can_wait[0] {
-                self.pairs[1][from.index()] |= kings;
-            }
-            let uncovered_here = self.uncovered_by(from, kings, sliders);
-            for to in king_attacks(from) - closed {
-                let mut left = kings - king_attacks(to) - Bitboard::of(to);
-                if left.is_empty() {
+            if self.is_quiet {
+                self.winner_king_entered |= Bitboard::of(to);
+                if self.derived.certain[loser.index()].contains(to) {
                     continue;
                 }
-                if self.is_quiet {
-                    self.winner_king_entered |= Bitboard::of(to);
-                    if self.derived.certain[loser.index()].contains(to) {
-                        continue;
-                    }
-                }
-                let uncovered = uncovered_here & left;
-                self.uncovered[to.index()] |= uncovered;
-                if is_foe_frozen {
-                    left = self.drop_stalemates(to, left, uncovered, sliders);
-                }
-                if left.any() {
-                    self.pairs[1][to.index()] |= left;
-                    self.winner_king_entered |= Bitboard::of(to);
-                }
+            }
+            let uncovered = uncovered_here & left;
+            self.uncovered[to.index()] |= uncovered;
+            if is_foe_frozen {
+                left = self.drop_stalemates(to, left, uncovered, sliders);
+            }
+            if left.any() {
+                self.pairs[1][to.index()] |= left;
+                entered |= Bitboard::of(to);
             }
         }
+        self.winner_king_entered |= entered;
+        entered
     }
 
     /// Returns those squares of the loser's king on which it may come into check when the
@@ -104,43 +125,40 @@ impl Saturation {
         left
     }
 
-    fn move_loser_king<S: Sliders>(&mut self, is_foe_frozen: bool, sliders: S) {
+    /// Moves the loser's king from one of several squares, while that of the winner is on another.
+    fn move_loser_king<S: Sliders>(
+        &mut self,
+        at: Square,
+        kings: Bitboard,
+        is_foe_frozen: bool,
+        sliders: S,
+    ) {
         let loser = !self.winner;
         let mut closed =
             self.derived.guarded[self.winner.index()] | self.derived.certain[loser.index()];
         if self.has_last_man {
             closed |= self.derived.certain[self.winner.index()];
         }
-        for index in 0..64u8 {
-            let at = Square::from_low_bits(index);
-            let kings = self.pairs[1][at.index()];
-            if kings.is_empty() {
-                continue;
-            }
-            if self.can_wait[1] {
-                self.pairs[0][at.index()] |= kings;
-            }
-            let beside = kings.left() | kings.right();
-            let row = kings | beside;
-            let near = beside | row.up() | row.down();
-            let mut to = near - closed - king_attacks(at) - Bitboard::of(at);
-            if self.is_quiet {
-                self.loser_king_entered |= to;
-                to = to - self.derived.certain[self.winner.index()];
-            }
-            if is_foe_frozen {
-                // The winner could not move at all, so the game would end without its mate.
-                for king in to {
-                    let jailed = self.guarded_with(loser, king, sliders)
-                        | self.derived.certain[self.winner.index()];
-                    if (king_attacks(at) - jailed - king_attacks(king)).is_empty() {
-                        to = to - Bitboard::of(king);
-                    }
+        let beside = kings.left() | kings.right();
+        let row = kings | beside;
+        let near = beside | row.up() | row.down();
+        let mut to = near - closed - king_attacks(at) - Bitboard::of(at);
+        if self.is_quiet {
+            self.loser_king_entered |= to;
+            to = to - self.derived.certain[self.winner.index()];
+        }
+        if is_foe_frozen {
+            // The winner could not move at all, so the game would end without its mate.
+            for king in to {
+                let jailed = self.guarded_with(loser, king, sliders)
+                    | self.derived.certain[self.winner.index()];
+                if (king_attacks(at) - jailed - king_attacks(king)).is_empty() {
+                    to = to - Bitboard::of(king);
                 }
             }
-            self.pairs[0][at.index()] |= to;
-            self.loser_king_entered |= to;
         }
+        self.pairs[0][at.index()] |= to;
+        self.loser_king_entered |= to;
     }
 
     /// Returns the squares that a side guards for ever, while a king stands on one more square.
