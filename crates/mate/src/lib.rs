@@ -19,6 +19,7 @@ mod novelty;
 mod pictures;
 mod saturate;
 mod search;
+mod shorten;
 mod solve;
 mod verdict;
 

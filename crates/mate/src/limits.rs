@@ -87,3 +87,9 @@ pub const EXPANDED_PLIES: u32 = 3;
 
 /// Steps for the structure after each of these moves.
 pub const EXPANDED_STEPS: u32 = 200_000;
+
+/// Plies up to which a line is left as it is.
+pub const SHORT_LINE_PLIES: usize = 100;
+
+/// How lines are made shorter: over so many plies at once, up to such a length.
+pub const SHORTCUTS: [(u32, usize); 2] = [(1, MAX_NODES as usize), (2, 1_000)];

@@ -117,9 +117,9 @@ fn generated_positions_are_not_proven_wrongly() {
 #[test]
 fn changed_positions_are_not_proven_wrongly() {
     let mut chance = Chance::new(8);
-    let mut pool: Vec<Board> = known().iter().map(|it| it.0.board().clone()).collect();
+    let mut pool: Vec<Board> = known().iter().map(|it| *it.0.board()).collect();
     for _ in 0..100 {
-        pool.push(common::random_fortress(&mut chance).board().clone());
+        pool.push(*common::random_fortress(&mut chance).board());
     }
     let known = pool.len();
     let mut counts = [0, 0];
@@ -136,10 +136,10 @@ fn changed_positions_are_not_proven_wrongly() {
         }
         // Those with a proof are changed further, in place of older ones.
         if is_rare && pool.len() < 2_000 {
-            pool.push(position.board().clone());
+            pool.push(*position.board());
         } else if is_rare {
             let place = known + round as usize % (pool.len() - known);
-            pool[place] = position.board().clone();
+            pool[place] = *position.board();
         }
     }
     println!("{counts:?} proofs and positions on the way to a mate");
@@ -152,7 +152,7 @@ fn changed_positions_are_not_proven_wrongly() {
 /// Returns a board with one to three men moved, added, exchanged or taken off; `None` where that
 /// leads to no position.
 fn changed(board: &Board, chance: &mut Chance) -> Option<Position> {
-    let mut board = board.clone();
+    let mut board = *board;
     for _ in 0..=chance.below(3) {
         let men: Vec<Square> = board.occupied().into_iter().collect();
         let at = men[chance.below(men.len())];

@@ -15,6 +15,7 @@ use crate::limits::{
 use crate::material;
 use crate::pictures::Goal;
 use crate::search::{Cut, Found, Search};
+use crate::shorten::shorten;
 use crate::verdict::{Budget, CanMate, Proof};
 
 /// Returns whether a side can mate by any legal series of moves, with a line or a proof.
@@ -55,7 +56,10 @@ fn decide(
     };
     let mut spent = 1;
     match search(&start, winner, budget.nodes(), &mut spent, cancel) {
-        CanMate::Yes(line) => (CanMate::Yes([prefix, line].concat()), spent),
+        CanMate::Yes(line) => {
+            let line = shorten(&start, line);
+            (CanMate::Yes([prefix, line].concat()), spent)
+        }
         other => (other, spent),
     }
 }

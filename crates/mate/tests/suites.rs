@@ -15,11 +15,14 @@ fn own_vectors() -> Vec<(String, [bool; 2])> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/dead");
     let read = |name| std::fs::read_to_string(folder.join(name)).expect("it is in the repository");
     let texts = ["own_vectors.tsv", "proof_traps.tsv"].map(read);
-    let rows = texts.iter().flat_map(|text| text.lines().skip(1)).map(|row| {
-        let fields: Vec<&str> = row.split('\t').collect();
-        let can = |field: &str| field.starts_with("yes");
-        (fields[0].to_owned(), [can(fields[1]), can(fields[2])])
-    });
+    let rows = texts
+        .iter()
+        .flat_map(|text| text.lines().skip(1))
+        .map(|row| {
+            let fields: Vec<&str> = row.split('\t').collect();
+            let can = |field: &str| field.starts_with("yes");
+            (fields[0].to_owned(), [can(fields[1]), can(fields[2])])
+        });
     rows.collect()
 }
 
