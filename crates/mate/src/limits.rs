@@ -93,3 +93,7 @@ pub const SHORT_LINE_PLIES: usize = 100;
 
 /// How lines are made shorter: over so many plies at once, up to such a length.
 pub const SHORTCUTS: [(u32, usize); 2] = [(1, MAX_NODES as usize), (2, 1_000)];
+
+/// Sets of men and pawns of which a search by novelty remembers where they have been; each takes
+/// some 600 bytes.
+pub const NOVELTY_STAGES: usize = 20_000;

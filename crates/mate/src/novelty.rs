@@ -10,6 +10,8 @@ use std::collections::HashMap;
 
 use referee_chess::{Bitboard, Color, Move, Position, Role};
 
+use crate::limits::NOVELTY_STAGES;
+
 /// What the positions with the same men and pawns have shown.
 struct Stage {
     /// By color and role, where one has come to.
@@ -19,8 +21,12 @@ struct Stage {
     count: u32,
 }
 
+/// The stages of a search; there is a limit to them, so that memory is bounded.
 #[derive(Default)]
-pub(crate) struct Novelty(HashMap<u64, Box<Stage>>);
+pub(crate) struct Novelty {
+    stages: Vec<Stage>,
+    numbers: HashMap<u64, usize>,
+}
 
 /// What each man on the board counts: the fewer, the more room there is.
 const MAN: i32 = 4;
@@ -41,13 +47,8 @@ impl Novelty {
     /// Returns how late the moves of a position are to be tried, which another move has led to.
     pub(crate) fn note(&mut self, position: &Position, last: Option<Move>) -> i32 {
         let board = position.board();
-        let stage = self.0.entry(stage_key(position)).or_insert_with(|| {
-            Box::new(Stage {
-                men: [[Bitboard::EMPTY; 6]; 2],
-                kings: [Bitboard::EMPTY; 64],
-                count: 0,
-            })
-        });
+        let number = self.stage_of(stage_key(position));
+        let stage = &mut self.stages[number];
         stage.count += 1;
         let crowd = (stage.count / CROWD).min(CROWD_MAX) as i32;
         let men = board.occupied().count() as i32;
@@ -70,6 +71,25 @@ impl Novelty {
         } else {
             base + NOTHING_NEW
         }
+    }
+}
+
+impl Novelty {
+    /// Returns the number of a stage, which is that of another one where there are too many.
+    fn stage_of(&mut self, key: u64) -> usize {
+        if let Some(&number) = self.numbers.get(&key) {
+            return number;
+        }
+        if self.stages.len() == NOVELTY_STAGES {
+            return key as usize % NOVELTY_STAGES;
+        }
+        self.stages.push(Stage {
+            men: [[Bitboard::EMPTY; 6]; 2],
+            kings: [Bitboard::EMPTY; 64],
+            count: 0,
+        });
+        self.numbers.insert(key, self.stages.len() - 1);
+        self.stages.len() - 1
     }
 }
 

@@ -319,7 +319,7 @@ fn search(
     let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
     let mut long = Search::new(winner, NOVEL_PLAN, 0, cancel, &mut prune, None).by_novelty();
     for (attempt, (room, approach)) in ATTEMPTS.into_iter().zip(APPROACHES).enumerate() {
-        if attempt == 1 && is_blocked(start, winner, budget, spent) {
+        if attempt == 1 && is_blocked(start, winner, budget, spent, cancel) {
             return CanMate::No(Proof::BlockedStructure);
         }
         let room = room.min(budget.saturating_sub(*spent));
@@ -354,12 +354,24 @@ fn search(
 }
 
 /// Returns whether the structure proves that the winner can never mate, now or after a few moves.
-fn is_blocked(start: &Position, winner: Color, budget: u64, spent: &mut u64) -> bool {
-    let left = budget.saturating_sub(*spent).min(MAX_NODES) as u32;
-    let steps = FULL_STEPS.min(left.saturating_mul(STEPS_PER_NODE));
-    let analysis = analyze(start, winner, FULL_CAPTURES, steps);
-    *spent += analysis.nodes;
-    analysis.is_unwinnable || is_blocked_soon(start, winner, EXPANDED_PLIES, spent)
+fn is_blocked(
+    start: &Position,
+    winner: Color,
+    budget: u64,
+    spent: &mut u64,
+    cancel: &dyn Fn() -> bool,
+) -> bool {
+    let mut prove = |position: &Position, steps: u32| {
+        if cancel() || *spent >= budget {
+            return false;
+        }
+        let left = (budget - *spent).min(MAX_NODES) as u32;
+        let steps = steps.min(left.saturating_mul(STEPS_PER_NODE));
+        let analysis = analyze(position, winner, FULL_CAPTURES, steps);
+        *spent += analysis.nodes;
+        analysis.is_unwinnable
+    };
+    prove(start, FULL_STEPS) || is_blocked_soon(start, winner, EXPANDED_PLIES, &mut prove)
 }
 
 /// Lets the king of the winner take men that bar its pawns, until a mate is found.
@@ -410,7 +422,12 @@ fn break_through(
 
 /// Returns whether the structure proves that the winner can never mate after each of the next
 /// moves, where these are few.
-fn is_blocked_soon(position: &Position, winner: Color, plies: u32, spent: &mut u64) -> bool {
+fn is_blocked_soon(
+    position: &Position,
+    winner: Color,
+    plies: u32,
+    prove: &mut dyn FnMut(&Position, u32) -> bool,
+) -> bool {
     let moves = position.legal_moves();
     moves.len() <= EXPANDED_MOVES
         && moves.into_iter().all(|mv| {
@@ -418,13 +435,9 @@ fn is_blocked_soon(position: &Position, winner: Color, plies: u32, spent: &mut u
             if !after.has_legal_moves() {
                 return !after.is_check() || after.turn() == winner;
             }
-            if material::is_hopeless(after.board(), winner) {
-                return true;
-            }
-            let analysis = analyze(&after, winner, FULL_CAPTURES, EXPANDED_STEPS);
-            *spent += analysis.nodes;
-            analysis.is_unwinnable
-                || (plies > 1 && is_blocked_soon(&after, winner, plies - 1, spent))
+            material::is_hopeless(after.board(), winner)
+                || prove(&after, EXPANDED_STEPS)
+                || (plies > 1 && is_blocked_soon(&after, winner, plies - 1, prove))
         })
 }
 
