@@ -254,3 +254,76 @@ fn single_bytes_take_linear_time() {
     // Looking at each tag anew with every byte would take some 400 million steps.
     assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
 }
+
+#[test]
+fn a_word_that_is_too_long_takes_no_other_with_it() {
+    for blanks in [" ", "   ", "\n", "\u{a0} "] {
+        let text = format!("1. e4 {}{blanks}e5 2. Nf3 *", "x".repeat(300));
+        for piece in [1, 100, text.len()] {
+            let (readings, _) = read_in_pieces(text.as_bytes(), piece);
+            let names: Vec<_> = readings[0].faults.iter().map(|it| it.kind.name()).collect();
+            assert_eq!(names, ["token-too-long"], "{blanks:?}, pieces of {piece}");
+            assert_eq!(
+                readings[0].game.moves.len(),
+                3,
+                "{blanks:?}, pieces of {piece}"
+            );
+        }
+    }
+}
+
+/// Parts of tokens, some as often as it takes to come near the limit on the length of one.
+#[test]
+fn what_is_read_does_not_depend_on_the_pieces() {
+    const PARTS: [&[u8]; 24] = [
+        b"a",
+        b"1",
+        b"e4",
+        b"0-0",
+        b"Nf3",
+        b"1-0",
+        b"=",
+        b".",
+        b"(",
+        b")",
+        b" ",
+        b"\n",
+        b"!",
+        b"{",
+        b"}",
+        b"$1",
+        b"\xff",
+        b"\xc2",
+        b"\xe2\x80",
+        b"\xa6",
+        "…".as_bytes(),
+        "½".as_bytes(),
+        "\u{a0}".as_bytes(),
+        "\u{feff}".as_bytes(),
+    ];
+    // Numbers that look random and are the same in every run (xorshift64).
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut below = |bound: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 20) as usize % bound
+    };
+    for _ in 0..10_000 {
+        let mut text = b"1. e4 ".to_vec();
+        for _ in 0..=below(6) {
+            let part = PARTS[below(PARTS.len())];
+            let times = match below(3) {
+                0 => 240 / part.len() + below(24),
+                _ => 1 + below(3),
+            };
+            text.extend(part.repeat(times));
+        }
+        let whole = format!("{:?}", read_in_pieces(&text, text.len()));
+        for piece in [1, 2, 3, 7, 64, 255, 256, 257] {
+            let pieces = format!("{:?}", read_in_pieces(&text, piece));
+            let text = String::from_utf8_lossy(&text);
+            assert_eq!(pieces, whole, "pieces of {piece}: {text:?}");
+        }
+    }
+}

@@ -22,12 +22,16 @@ impl<'a, V: Visitor> Lexer<'a, V> {
             if !self.word() {
                 return false;
             }
+            if self.state.mode != Mode::Text {
+                // The rest of a word that is too long is passed over, and not the next word.
+                return true;
+            }
             while self.data.get(self.at) == Some(&b' ') {
                 self.at += 1;
             }
             let next = self.data.get(self.at);
             let is_word = next.is_some_and(|&byte| CLASS[usize::from(byte)] == Class::Word);
-            if !is_word || self.state.mode != Mode::Text {
+            if !is_word {
                 return true;
             }
         }
