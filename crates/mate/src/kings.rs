@@ -7,11 +7,27 @@ use referee_chess::{Bitboard, Color, Role, Square};
 use crate::guards::guarded_by;
 use crate::saturate::{Man, Saturation, attacks};
 
+/// What a side guards while the king of the other one, which has no other move, stands on a
+/// square; looked up once for each.
+struct Guards([Option<Bitboard>; 64]);
+
+impl Default for Guards {
+    fn default() -> Guards {
+        Guards([None; 64])
+    }
+}
+
+impl Guards {
+    fn with(&mut self, king: Square, look_up: impl FnOnce() -> Bitboard) -> Bitboard {
+        *self.0[king.index()].get_or_insert_with(look_up)
+    }
+}
+
 impl Saturation {
     /// Lets the kings move, and the other men in between.
     pub(crate) fn move_kings<S: Sliders>(&mut self, sliders: S) -> bool {
         let before = self.pairs;
-        let frozen = [self.is_frozen(0, sliders), self.is_frozen(1, sliders)];
+        let mut frozen = [0, 1].map(|side| self.is_frozen(side, sliders).then(Guards::default));
         // Each pair is looked at once: what follows from several follows from each of them.
         let mut done = [[Bitboard::EMPTY; 64]; 2];
         // By side, the squares of the winner's king where there may be new pairs.
@@ -29,9 +45,9 @@ impl Saturation {
                     open[1 - side] |= Bitboard::of(at);
                 }
                 if side == 0 {
-                    open[1] |= self.move_winner_king(at, kings, frozen[1], sliders);
+                    open[1] |= self.move_winner_king(at, kings, frozen[1].as_mut(), sliders);
                 } else {
-                    self.move_loser_king(at, kings, frozen[0], sliders);
+                    self.move_loser_king(at, kings, frozen[0].as_mut(), sliders);
                     open[0] |= Bitboard::of(at);
                 }
             }
@@ -45,7 +61,7 @@ impl Saturation {
         &mut self,
         from: Square,
         kings: Bitboard,
-        is_foe_frozen: bool,
+        mut frozen: Option<&mut Guards>,
         sliders: S,
     ) -> Bitboard {
         let loser = !self.winner;
@@ -70,8 +86,9 @@ impl Saturation {
             }
             let uncovered = uncovered_here & left;
             self.uncovered[to.index()] |= uncovered;
-            if is_foe_frozen {
-                left = self.drop_stalemates(to, left, uncovered, sliders);
+            if let Some(guards) = &mut frozen {
+                let guarded = guards.with(to, || self.guarded_with(self.winner, to, sliders));
+                left = self.drop_stalemates(to, left, uncovered, guarded);
             }
             if left.any() {
                 self.pairs[1][to.index()] |= left;
@@ -106,16 +123,14 @@ impl Saturation {
 
     /// Drops the squares of the loser's king on which it is stalemated, now that the winner's
     /// king has come to `at`, and no other man of the loser can move, even so.
-    fn drop_stalemates<S: Sliders>(
+    fn drop_stalemates(
         &self,
         at: Square,
         kings: Bitboard,
         uncovered: Bitboard,
-        sliders: S,
+        guarded: Bitboard,
     ) -> Bitboard {
-        let closed = self.guarded_with(self.winner, at, sliders)
-            | self.derived.certain[(!self.winner).index()]
-            | king_attacks(at);
+        let closed = guarded | self.derived.certain[(!self.winner).index()] | king_attacks(at);
         let mut left = kings;
         for king in kings - uncovered {
             if (king_attacks(king) - closed).is_empty() {
@@ -130,7 +145,7 @@ impl Saturation {
         &mut self,
         at: Square,
         kings: Bitboard,
-        is_foe_frozen: bool,
+        mut frozen: Option<&mut Guards>,
         sliders: S,
     ) {
         let loser = !self.winner;
@@ -147,11 +162,11 @@ impl Saturation {
             self.loser_king_entered |= to;
             to = to - self.derived.certain[self.winner.index()];
         }
-        if is_foe_frozen {
+        if let Some(guards) = &mut frozen {
             // The winner could not move at all, so the game would end without its mate.
             for king in to {
-                let jailed = self.guarded_with(loser, king, sliders)
-                    | self.derived.certain[self.winner.index()];
+                let guarded = guards.with(king, || self.guarded_with(loser, king, sliders));
+                let jailed = guarded | self.derived.certain[self.winner.index()];
                 if (king_attacks(at) - jailed - king_attacks(king)).is_empty() {
                     to = to - Bitboard::of(king);
                 }

@@ -332,7 +332,7 @@ impl Saturation {
             }
         };
         let king = self.derived.kings[usize::from(is_foe) ^ 1];
-        if king.more_than_one() || !(is_foe || self.has_last_man) {
+        if king.more_than_one() || !(is_foe || self.has_last_man) || !self.pay(targets.count()) {
             return targets;
         }
         targets
