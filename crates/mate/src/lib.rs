@@ -6,6 +6,7 @@
 
 pub mod limits;
 
+mod attempts;
 mod breach;
 mod captures;
 mod checks;

@@ -2,18 +2,15 @@
 
 use referee_chess::{Bitboard, Color, File, Move, Position, Role};
 
-use crate::breach::Breach;
-use crate::captures::{STEPS_PER_NODE, analyze};
+use crate::attempts::{Pruner, Solver};
+use crate::captures::analyze;
 use crate::draws::AutomaticDraws;
 use crate::guide::PLANS;
 use crate::limits::{
-    ATTEMPTS, BRANCH_CAPTURES, BRANCH_STEPS, BREACH_NODES, BREACHES, DRAWS_ATTEMPT_NODES,
-    EXPANDED_MOVES, EXPANDED_PLIES, EXPANDED_STEPS, FIRST_LONG_ATTEMPT, FORCED_PLIES,
-    FULL_CAPTURES, FULL_STEPS, MAX_NODES, PICTURE_NODES, PICTURES, PROBE_MOVES, PROBE_NODES,
-    PROBE_PLIES, QUICK_CAPTURES, QUICK_STEPS,
+    DRAWS_ATTEMPT_NODES, FORCED_PLIES, PROBE_MOVES, PROBE_NODES, PROBE_PLIES, QUICK_CAPTURES,
+    QUICK_STEPS,
 };
 use crate::material;
-use crate::pictures::Goal;
 use crate::search::{Cut, Found, Search};
 use crate::shorten::shorten;
 use crate::verdict::{Budget, CanMate, Proof};
@@ -54,8 +51,10 @@ fn decide(
         Begin::Answer(answer) => return (answer, 1),
         Begin::Go(start, prefix) => (start, prefix),
     };
-    let mut spent = 1;
-    match search(&start, winner, budget.nodes(), &mut spent, cancel) {
+    let mut solver = Solver::new(winner, budget, cancel);
+    let answer = solver.solve(&start);
+    let spent = solver.spent();
+    match answer {
         CanMate::Yes(line) => {
             let line = shorten(&start, line);
             (CanMate::Yes([prefix, line].concat()), spent)
@@ -107,8 +106,14 @@ pub fn can_mate_before_draws(
         } else {
             left.min(DRAWS_ATTEMPT_NODES)
         };
-        let mut pruner = Pruner::new(winner, is_last);
-        let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
+        let mut pruner = Pruner::new(winner);
+        let mut prune = |position: &Position, is_capture: bool| {
+            if is_last {
+                pruner.cut(position, is_capture)
+            } else {
+                Cut::NONE
+            }
+        };
         let mut search = Search::new(winner, attempt, room, cancel, &mut prune, Some(draws));
         if is_last {
             search = search.by_clock();
@@ -266,222 +271,4 @@ fn looks_blocked(position: &Position, winner: Color) -> bool {
     let heavy = board.role(Role::Queen) | board.role(Role::Rook);
     let is_closed = 2 * (blocked.count() + OPEN_PAIRS) >= pawns.count();
     is_shared && is_closed && (blocked.more_than_one() || (heavy & board.color(winner)).is_empty())
-}
-
-/// By attempt, the plan that guides it; `None` where it is guided by what is new.
-const APPROACHES: [Option<usize>; ATTEMPTS.len()] = [
-    Some(0),
-    Some(1),
-    Some(2),
-    Some(0),
-    Some(1),
-    Some(2),
-    None,
-    Some(0),
-    Some(1),
-    Some(2),
-    None,
-    Some(0),
-    None,
-    Some(2),
-    None,
-];
-
-/// The plan that counts among positions that are as new.
-const NOVEL_PLAN: usize = 2;
-
-/// Searches for a mate: short attempts with different plans first, since one that fails goes
-/// astray for long, then the structure, then one long attempt in which hopeless branches are cut.
-fn search(
-    start: &Position,
-    winner: Color,
-    budget: u64,
-    spent: &mut u64,
-    cancel: &dyn Fn() -> bool,
-) -> CanMate {
-    for goal in Goal::nearest(start, winner).take(PICTURES) {
-        let mut prune = |_: &Position, _: bool| Cut::NONE;
-        let room = PICTURE_NODES.min(budget.saturating_sub(*spent));
-        let mut search = Search::new(winner, 0, room, cancel, &mut prune, None).towards(goal);
-        match search.run(start) {
-            Found::Mate(line) => {
-                *spent += search.spent();
-                return CanMate::Yes(line);
-            }
-            Found::Exhausted => return CanMate::No(Proof::ExhaustedSearch),
-            Found::Interrupted => *spent += search.spent(),
-        }
-    }
-    if let Some(line) = break_through(start, winner, budget, spent, cancel) {
-        return CanMate::Yes(line);
-    }
-    let mut pruner = Pruner::new(winner, true);
-    let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
-    let mut long = Search::new(winner, NOVEL_PLAN, 0, cancel, &mut prune, None).by_novelty();
-    for (attempt, (room, approach)) in ATTEMPTS.into_iter().zip(APPROACHES).enumerate() {
-        if attempt == 1 && is_blocked(start, winner, budget, spent, cancel) {
-            return CanMate::No(Proof::BlockedStructure);
-        }
-        let room = room.min(budget.saturating_sub(*spent));
-        let found = if approach.is_none() && attempt >= FIRST_LONG_ATTEMPT {
-            let before = long.spent();
-            long.grant(room);
-            let found = long.run(start);
-            *spent += long.spent() - before;
-            found
-        } else {
-            let mut pruner = Pruner::new(winner, attempt >= FIRST_LONG_ATTEMPT);
-            let mut prune = |position: &Position, is_capture| pruner.cut(position, is_capture);
-            let plan = approach.unwrap_or(NOVEL_PLAN);
-            let mut search = Search::new(winner, plan, room, cancel, &mut prune, None);
-            if approach.is_none() {
-                search = search.by_novelty();
-            }
-            let found = search.run(start);
-            *spent += search.spent();
-            found
-        };
-        match found {
-            Found::Mate(line) => return CanMate::Yes(line),
-            Found::Exhausted => return CanMate::No(Proof::ExhaustedSearch),
-            Found::Interrupted => {}
-        }
-        if cancel() || *spent >= budget {
-            break;
-        }
-    }
-    CanMate::Unknown { nodes: *spent }
-}
-
-/// Returns whether the structure proves that the winner can never mate, now or after a few moves.
-fn is_blocked(
-    start: &Position,
-    winner: Color,
-    budget: u64,
-    spent: &mut u64,
-    cancel: &dyn Fn() -> bool,
-) -> bool {
-    let mut prove = |position: &Position, steps: u32| {
-        if cancel() || *spent >= budget {
-            return false;
-        }
-        let left = (budget - *spent).min(MAX_NODES) as u32;
-        let steps = steps.min(left.saturating_mul(STEPS_PER_NODE));
-        let analysis = analyze(position, winner, FULL_CAPTURES, steps);
-        *spent += analysis.nodes;
-        analysis.is_unwinnable
-    };
-    prove(start, FULL_STEPS) || is_blocked_soon(start, winner, EXPANDED_PLIES, &mut prove)
-}
-
-/// Lets the king of the winner take men that bar its pawns, until a mate is found.
-fn break_through(
-    start: &Position,
-    winner: Color,
-    budget: u64,
-    spent: &mut u64,
-    cancel: &dyn Fn() -> bool,
-) -> Option<Vec<Move>> {
-    let mut at = start.clone();
-    let mut line = Vec::new();
-    let mut run = |at: &Position, breach: Option<Breach>, plan, room: u64| {
-        let mut prune = |_: &Position, _: bool| Cut::NONE;
-        let room = room.min(budget.saturating_sub(*spent));
-        let mut search = Search::new(winner, plan, room, cancel, &mut prune, None);
-        if let Some(breach) = breach {
-            search = search.through(breach);
-        }
-        let found = search.run(at);
-        *spent += search.spent();
-        match found {
-            Found::Mate(moves) => Some(moves),
-            _ => None,
-        }
-    };
-    for _ in 0..BREACHES {
-        let ways = [
-            Breach::nearest(&at, winner, true),
-            Breach::nearest(&at, winner, false),
-            Breach::nearest_of_loser(&at, winner),
-        ];
-        let mut ways = ways.into_iter().flatten();
-        let moves = ways.find_map(|way| run(&at, Some(way), 0, BREACH_NODES))?;
-        for &mv in &moves {
-            at.play_unchecked(mv);
-        }
-        line.extend(moves);
-        for plan in 0..PLANS.len() {
-            if let Some(moves) = run(&at, None, plan, ATTEMPTS[0]) {
-                line.extend(moves);
-                return Some(line);
-            }
-        }
-    }
-    None
-}
-
-/// Returns whether the structure proves that the winner can never mate after each of the next
-/// moves, where these are few.
-fn is_blocked_soon(
-    position: &Position,
-    winner: Color,
-    plies: u32,
-    prove: &mut dyn FnMut(&Position, u32) -> bool,
-) -> bool {
-    let moves = position.legal_moves();
-    moves.len() <= EXPANDED_MOVES
-        && moves.into_iter().all(|mv| {
-            let after = position.after_unchecked(mv);
-            if !after.has_legal_moves() {
-                return !after.is_check() || after.turn() == winner;
-            }
-            material::is_hopeless(after.board(), winner)
-                || prove(&after, EXPANDED_STEPS)
-                || (plies > 1 && is_blocked_soon(&after, winner, plies - 1, prove))
-        })
-}
-
-/// Cuts branches of a search in which the structure proves that the winner cannot mate. It asks
-/// less often where that seldom succeeds.
-struct Pruner {
-    winner: Color,
-    is_active: bool,
-    asked: u32,
-    succeeded: u32,
-    skipped: u32,
-}
-
-impl Pruner {
-    fn new(winner: Color, is_active: bool) -> Pruner {
-        Pruner {
-            winner,
-            is_active,
-            asked: 0,
-            succeeded: 0,
-            skipped: 0,
-        }
-    }
-
-    fn cut(&mut self, position: &Position, is_irreversible: bool) -> Cut {
-        if !self.is_active || !is_irreversible {
-            return Cut::NONE;
-        }
-        let interval = if self.asked < 64 {
-            1
-        } else {
-            (self.asked / (self.succeeded + 1)).min(64)
-        };
-        self.skipped += 1;
-        if self.skipped < interval {
-            return Cut::NONE;
-        }
-        self.skipped = 0;
-        self.asked += 1;
-        let analysis = analyze(position, self.winner, BRANCH_CAPTURES, BRANCH_STEPS);
-        self.succeeded += u32::from(analysis.is_unwinnable);
-        Cut {
-            is_hopeless: analysis.is_unwinnable,
-            nodes: analysis.nodes,
-        }
-    }
 }
