@@ -83,7 +83,7 @@ impl<'a> Solver<'a> {
         self.budget.saturating_sub(self.spent)
     }
 
-    /// Runs a search in which nothing is cut.
+    /// Runs a short search, in which nothing is cut.
     fn run(
         &mut self,
         start: &Position,
@@ -91,7 +91,21 @@ impl<'a> Solver<'a> {
         nodes: u64,
         direct: impl FnOnce(Search<'_>) -> Search<'_>,
     ) -> Found {
-        let mut prune = |_: &Position, _: bool| Cut::NONE;
+        self.run_with(start, plan, nodes, None, direct)
+    }
+
+    fn run_with(
+        &mut self,
+        start: &Position,
+        plan: usize,
+        nodes: u64,
+        mut pruner: Option<Pruner>,
+        direct: impl FnOnce(Search<'_>) -> Search<'_>,
+    ) -> Found {
+        let mut prune = |position: &Position, is_capture: bool| match &mut pruner {
+            Some(pruner) => pruner.cut(position, is_capture),
+            None => Cut::NONE,
+        };
         let room = nodes.min(self.left());
         let search = Search::new(self.winner, plan, room, self.cancel, &mut prune, None);
         let mut search = direct(search);
@@ -151,8 +165,10 @@ impl<'a> Solver<'a> {
                     found
                 }
                 None => self.run(start, NOVEL_PLAN, nodes, |search| search.by_novelty()),
-                Some(plan) if is_long => self.run_cutting(start, plan, nodes),
-                Some(plan) => self.run(start, plan, nodes, |search| search),
+                Some(plan) => {
+                    let pruner = is_long.then(|| Pruner::new(winner));
+                    self.run_with(start, plan, nodes, pruner, |search| search)
+                }
             };
             if let Some(answer) = answer(found) {
                 return answer;
@@ -162,17 +178,6 @@ impl<'a> Solver<'a> {
             }
         }
         CanMate::Unknown { nodes: self.spent }
-    }
-
-    /// Runs a search in which branches are cut that are proven hopeless.
-    fn run_cutting(&mut self, start: &Position, plan: usize, nodes: u64) -> Found {
-        let mut pruner = Pruner::new(self.winner);
-        let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
-        let room = nodes.min(self.left());
-        let mut search = Search::new(self.winner, plan, room, self.cancel, &mut prune, None);
-        let found = search.run(start);
-        self.spent += search.spent();
-        found
     }
 
     /// Returns whether the structure proves that the winner can never mate, now or after a few

@@ -72,9 +72,7 @@ impl Novelty {
             base + NOTHING_NEW
         }
     }
-}
 
-impl Novelty {
     /// Returns the number of a stage, which is that of another one where there are too many.
     fn stage_of(&mut self, key: u64) -> usize {
         if let Some(&number) = self.numbers.get(&key) {
