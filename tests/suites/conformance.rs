@@ -191,15 +191,12 @@ fn wrong_law_cases() -> Vec<Value> {
     wrong
 }
 
-#[test]
-fn no_expectation_of_a_case_goes_unchecked() {
-    let referee = Referee::start();
-    let wrong = wrong_law_cases();
-    assert!(wrong.len() > 500, "only {} expectations", wrong.len());
+/// Asks about cases that are all wrong, and returns what was said of them: that each fails.
+fn fail_all(referee: &Referee, wrong: &[Value]) -> (BTreeMap<String, Value>, Value) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = folder.path().join("wrong.jsonl");
-    write_lines(&file, &wrong);
-    let output = conform(&[&file], Some(&referee), &["--json"]);
+    write_lines(&file, wrong);
+    let output = conform(&[&file], Some(referee), &["--json"]);
     assert_eq!(output.status.code(), Some(1));
     let (verdicts, sums) = verdicts(&output);
     let passed: Vec<&String> = verdicts
@@ -211,6 +208,15 @@ fn no_expectation_of_a_case_goes_unchecked() {
         passed.is_empty(),
         "these pass although they are wrong: {passed:?}"
     );
+    (verdicts, sums)
+}
+
+#[test]
+fn no_expectation_of_a_case_goes_unchecked() {
+    let referee = Referee::start();
+    let wrong = wrong_law_cases();
+    assert!(wrong.len() > 500, "only {} expectations", wrong.len());
+    let (verdicts, sums) = fail_all(&referee, &wrong);
     assert_eq!(sums["failed"], json!(wrong.len()));
     // A case fails by what the referee answers, not because it cannot be read.
     let unread = verdicts
@@ -335,21 +341,7 @@ fn no_expectation_of_a_report_goes_unchecked() {
     let mut misread = misread.expect("one case misreads the Laws");
     misread["misread"]["issue"] = json!("IMPOSSIBLE_CHECK");
     wrong.push(misread);
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let file = folder.path().join("wrong.jsonl");
-    write_lines(&file, &wrong);
-    let output = conform(&[&file], Some(&referee), &["--json"]);
-    assert_eq!(output.status.code(), Some(1));
-    let (verdicts, _) = verdicts(&output);
-    let passed: Vec<&String> = verdicts
-        .iter()
-        .filter(|(_, case)| case["verdict"] != "failed")
-        .map(|(id, _)| id)
-        .collect();
-    assert!(
-        passed.is_empty(),
-        "these pass although they are wrong: {passed:?}"
-    );
+    let (verdicts, _) = fail_all(&referee, &wrong);
     assert_eq!(verdicts.len(), wrong.len());
 }
 
