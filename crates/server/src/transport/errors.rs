@@ -9,28 +9,28 @@ use http::{Request, Response};
 use tonic::{Code, Status};
 use tower::{Layer, Service};
 
+use crate::error::ServiceError;
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::status::ApiError;
 
 /// Rewrites the statuses of messages that could not be read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RejectLayer;
+pub(crate) struct TransportErrorLayer;
 
-impl<S> Layer<S> for RejectLayer {
-    type Service = Reject<S>;
+impl<S> Layer<S> for TransportErrorLayer {
+    type Service = TransportError<S>;
 
-    fn layer(&self, inner: S) -> Reject<S> {
-        Reject { inner }
+    fn layer(&self, inner: S) -> TransportError<S> {
+        TransportError { inner }
     }
 }
 
-/// See [`RejectLayer`].
+/// See [`TransportErrorLayer`].
 #[derive(Clone, Debug)]
-pub(crate) struct Reject<S> {
+pub(crate) struct TransportError<S> {
     inner: S,
 }
 
-impl<S, B, C> Service<Request<B>> for Reject<S>
+impl<S, B, C> Service<Request<B>> for TransportError<S>
 where
     S: Service<Request<B>, Response = Response<C>>,
     S::Future: Send + 'static,
@@ -61,7 +61,7 @@ where
 
 /// Returns what the contract says to a status that the transport made of a message that it could
 /// not read; `None` for every other status.
-pub(crate) fn translate(status: &Status) -> Option<ApiError> {
+pub(crate) fn translate(status: &Status) -> Option<ServiceError> {
     // Statuses of our own carry details.
     if !status.details().is_empty() {
         return None;
@@ -69,17 +69,17 @@ pub(crate) fn translate(status: &Status) -> Option<ApiError> {
     let message = status.message();
     match status.code() {
         Code::OutOfRange if message.contains("message length too large") => {
-            Some(ApiError::MessageTooLarge {
+            Some(ServiceError::MessageTooLarge {
                 limit: MESSAGE_BYTES_MAX,
             })
         }
         Code::ResourceExhausted if message.contains("size limit") => {
-            Some(ApiError::MessageTooLarge {
+            Some(ServiceError::MessageTooLarge {
                 limit: MESSAGE_BYTES_MAX,
             })
         }
         Code::Internal | Code::Unimplemented if is_unreadable(message) => {
-            Some(ApiError::MalformedMessage {
+            Some(ServiceError::MalformedMessage {
                 reason: message.to_owned(),
             })
         }
