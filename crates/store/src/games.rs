@@ -1,4 +1,96 @@
-//! What is written to the store and what is read from it.
+//! Games and their records: the facet [`Games`], and what it takes and gives.
+
+use crate::error::{AppendError, CreateError};
+use crate::store::{Ack, Read};
+
+/// Creates games, appends to their records, and reads them.
+///
+/// A write is queued when the call returns, in the order of the calls; its future waits for the
+/// disk. Two writes to one game are made in the order in which they were queued, never in one
+/// batch. A caller that drops the future does not undo its write: repeating it with the same
+/// request id tells what became of it.
+pub trait Games: Send + Sync {
+    /// Creates a game.
+    ///
+    /// The request id is looked up first, within the platform: with the same content hash the
+    /// answer is [`Created::Existing`] and the game that the first request created, whatever
+    /// name the repetition carries (see [`NewGame::content_hash`]).
+    ///
+    /// # Errors
+    ///
+    /// [`CreateError::RequestIdReused`] for a known request id with another content hash;
+    /// [`CreateError::NameTaken`] for a new request id with the name of another game.
+    fn create(&self, game: NewGame) -> Ack<Created, CreateError>;
+
+    /// Appends an entry to a game, or keeps the answer of a refusal.
+    ///
+    /// The request is looked up first, then the sequence and the chain are compared: a
+    /// repetition gets its first answer wherever the game is now.
+    ///
+    /// # Errors
+    ///
+    /// [`AppendError::Moved`] when the game is not where the write was judged, for refusals too;
+    /// the other variants as they say.
+    fn append(&self, append: Append) -> Ack<Appended, AppendError>;
+
+    /// Returns the answer that a request got in this game, or none when it never came or the game
+    /// does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn answer<'a>(&'a self, key: &'a GameKey, request: &'a RequestKey) -> Read<'a, Option<Answer>>;
+
+    /// Returns where a game stands, or none when it does not exist. Cheaper than
+    /// [`game`](Self::game).
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn head<'a>(&'a self, key: &'a GameKey) -> Read<'a, Option<GameHead>>;
+
+    /// Returns the game, or none when it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn game<'a>(&'a self, key: &'a GameKey) -> Read<'a, Option<GameRow>>;
+
+    /// Returns the entries of a game after `after_sequence`, in their order.
+    ///
+    /// At most `limit` entries, at most [`PAGE_ROWS_MAX`](crate::limits::PAGE_ROWS_MAX), and no
+    /// more once [`PAGE_BYTES`](crate::limits::PAGE_BYTES) are reached: a short page is not the
+    /// end, an empty one is. A game that does not exist has no entries.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn entries<'a>(
+        &'a self,
+        key: &'a GameKey,
+        after_sequence: i64,
+        limit: usize,
+    ) -> Read<'a, Vec<StoredEntry>>;
+
+    /// Returns the games of a platform that pass the filter, newest first, from after the cursor
+    /// on, each with its last entry.
+    ///
+    /// At most `limit` games, at most [`PAGE_ROWS_MAX`](crate::limits::PAGE_ROWS_MAX), and no
+    /// more once [`PAGE_BYTES`](crate::limits::PAGE_BYTES) are reached or
+    /// [`LIST_EXAMINED_MAX`](crate::limits::LIST_EXAMINED_MAX) games were looked at: the end is
+    /// where [`GamePage::next`] is none.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Invalid`](crate::ReadError::Invalid) for a filter beyond its limits.
+    fn list<'a>(
+        &'a self,
+        platform: &'a str,
+        filter: &'a ListFilter,
+        after: Option<ListCursor>,
+        limit: usize,
+    ) -> Read<'a, GamePage>;
+}
 
 /// The name of a game: unique within its platform (the tenant).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,11 +103,31 @@ pub struct GameKey {
 }
 
 impl GameKey {
-    /// The key of `game` within `platform`.
+    /// Returns the key of `game` within `platform`.
     pub fn new(platform: impl Into<String>, game: impl Into<String>) -> Self {
         Self {
             platform: platform.into(),
             game: game.into(),
+        }
+    }
+}
+
+/// The name of a request within its game.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestKey {
+    /// Who chose the id: ids of different scopes do not meet. The store gives the number no
+    /// meaning; the referee puts the seat here.
+    pub scope: u8,
+    /// The id, unique within the game and the scope. Required. Limit: 128 bytes.
+    pub id: String,
+}
+
+impl RequestKey {
+    /// Returns the key of the request `id` within `scope`.
+    pub fn new(scope: u8, id: impl Into<String>) -> Self {
+        Self {
+            scope,
+            id: id.into(),
         }
     }
 }
@@ -41,7 +153,7 @@ pub struct NewGame {
     /// The time of creation, in microseconds since 1970-01-01T00:00:00Z.
     pub create_time_us: i64,
     /// When the game is due if nothing happens in it before, in microseconds since
-    /// 1970-01-01T00:00:00Z; see [`Store::due`](crate::Store::due).
+    /// 1970-01-01T00:00:00Z; see [`Deadlines::claim_due`](crate::Deadlines::claim_due).
     pub deadline_us: Option<i64>,
 }
 
@@ -55,7 +167,7 @@ pub enum Created {
 }
 
 impl Created {
-    /// The game, new or not.
+    /// Returns the game, new or not.
     pub fn into_row(self) -> GameRow {
         match self {
             Self::New(row) | Self::Existing(row) => row,
@@ -82,6 +194,19 @@ pub struct GameRow {
     pub update_time_us: i64,
     /// The link of the last entry, or of the genesis before the first; see [`crate::chain`].
     pub chain_head: [u8; 32],
+    /// The last entry; none before the first.
+    pub last_entry: Option<StoredEntry>,
+}
+
+/// Where a game stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GameHead {
+    /// The sequence of the last entry; 0 before the first.
+    pub sequence: i64,
+    /// The link of the last entry, or of the genesis before the first; see [`crate::chain`].
+    pub chain: [u8; 32],
+    /// The state that the last entry set, or the creation.
+    pub state: i32,
 }
 
 /// One write to a game, judged on the state after the entry `expected_sequence`.
@@ -92,9 +217,12 @@ pub struct Append {
     /// The sequence of the last entry when the request was judged. A refusal is checked too: a
     /// refusal that was judged on a stale state must be judged again.
     pub expected_sequence: i64,
-    /// Identifies the request, within the game. Required. Limit: 128 bytes. Entries that the
-    /// referee makes by itself have ids of a form that no caller can send.
-    pub request_id: String,
+    /// The link of that entry, or of the genesis: a copy that has lost entries, or has some that
+    /// the store has not, is told apart from the record even at the same sequence.
+    pub previous: [u8; 32],
+    /// Identifies the request, within the game. Entries that the referee makes by itself have
+    /// keys that no caller can send.
+    pub request: RequestKey,
     /// The hash of what the caller asked for.
     pub content_hash: [u8; 32],
     /// What is written.
@@ -113,8 +241,11 @@ pub enum Write {
         /// The time of the entry, in microseconds since 1970-01-01T00:00:00Z.
         update_time_us: i64,
         /// When the game is due if nothing more happens in it, in microseconds since
-        /// 1970-01-01T00:00:00Z; see [`Store::due`](crate::Store::due).
+        /// 1970-01-01T00:00:00Z; see [`Deadlines::claim_due`](crate::Deadlines::claim_due).
         deadline_us: Option<i64>,
+        /// Whether the entry leaves a question; see
+        /// [`Questions::claim_questions`](crate::Questions::claim_questions).
+        asks: bool,
     },
     /// A refusal: its answer is kept for repetitions; the game and its sequence stay as they are.
     Refusal {
@@ -164,32 +295,13 @@ pub enum AnswerBody {
 pub struct StoredEntry {
     /// The number of the entry in its game: 1, 2, 3…
     pub sequence: i64,
-    /// The position of the entry among all entries of the store, in the order of commits.
-    /// Positions grow; they may have gaps.
+    /// The position of the entry among the entries that are ordered with it. Positions grow in
+    /// the order of commits; they may have gaps, and none is used twice.
     pub position: i64,
     /// The entry as it was appended.
     pub bytes: Vec<u8>,
     /// The link of the entry; see [`crate::chain`].
     pub chain: [u8; 32],
-}
-
-/// One entry of the log of all games.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TailEntry {
-    /// The game of the entry.
-    pub key: GameKey,
-    /// The entry.
-    pub entry: StoredEntry,
-}
-
-/// One page of the log of all games.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TailPage {
-    /// The entries, in the order of commits.
-    pub entries: Vec<TailEntry>,
-    /// Read on after this position. Where `entries` is empty, it is the position that was asked
-    /// for, and there is nothing newer yet.
-    pub after_position: i64,
 }
 
 /// Which games a list shows. The default shows all.
@@ -221,43 +333,4 @@ pub struct GamePage {
     pub games: Vec<GameRow>,
     /// Where the next page goes on; none at the end.
     pub next: Option<ListCursor>,
-}
-
-/// A game that may be due.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DueGame {
-    /// The name of the game.
-    pub key: GameKey,
-    /// A time at or before the deadline that the game has, in microseconds since
-    /// 1970-01-01T00:00:00Z.
-    pub due_us: i64,
-}
-
-/// The deadline of a game that [`Store::due`](crate::Store::due) named before its time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Postponement {
-    /// The name of the game.
-    pub key: GameKey,
-    /// The sequence of the last entry when the deadline was found.
-    pub expected_sequence: i64,
-    /// The deadline, in microseconds since 1970-01-01T00:00:00Z; none where the game has none.
-    pub deadline_us: Option<i64>,
-}
-
-/// A sign of life of the processes that serve the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Beat {
-    /// When it was given, in microseconds since 1970-01-01T00:00:00Z.
-    pub at_us: i64,
-    /// How much later than the one before it may be, in microseconds, and still follow it.
-    pub silence_max_us: i64,
-}
-
-/// A span of time without a sign of life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DownSpan {
-    /// The last sign of life before it, in microseconds since 1970-01-01T00:00:00Z.
-    pub from_us: i64,
-    /// The first one after it, in microseconds since 1970-01-01T00:00:00Z.
-    pub to_us: i64,
 }
