@@ -25,6 +25,23 @@ impl WorkPool {
         }
     }
 
+    /// Does work that is long here, and other work on the thread that asks.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub(crate) async fn run_where<T: Send + 'static>(
+        &self,
+        is_long: bool,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ServiceError> {
+        if is_long {
+            self.run(work).await
+        } else {
+            Ok(work())
+        }
+    }
+
     /// Does some work, and waits for it. Work that has begun ends, also where nobody waits for it
     /// any more.
     ///

@@ -7,9 +7,7 @@
 
 use std::sync::Arc;
 
-use referee_api::v1;
-use referee_laws::MateFinding;
-use referee_record::{Finding, can_mate};
+use referee_record::Finding;
 use referee_store::{OpenQuestion, Questions};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -111,22 +109,5 @@ async fn answer(
     let Some(found) = found else {
         return Ok(());
     };
-    games.find(&question.key, finding_of(found)).await
-}
-
-/// What was found, as it goes on record.
-fn finding_of(found: MateFinding) -> Finding {
-    let ply = found.ply;
-    let kind = v1::referee_finding::Kind::MateDecided(v1::MateDecided {
-        ply,
-        white: can_mate(&found.white).into(),
-        black: can_mate(&found.black).into(),
-        nodes: found.nodes,
-    });
-    Finding {
-        // No caller can send a request id with blanks.
-        request_id: format!("referee mate {ply}"),
-        kind,
-        intent: referee_laws::Intent::MateDecided(found),
-    }
+    games.find(&question.key, Finding::mate_decided(found)).await
 }

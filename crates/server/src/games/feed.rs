@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use referee_api::v1;
 use referee_store::GameKey;
 use tokio::sync::watch;
 
@@ -20,6 +21,18 @@ pub(crate) struct RecordedEvent {
     pub(crate) bytes: Bytes,
     /// Whether the game is over after it.
     pub(crate) is_end: bool,
+}
+
+impl RecordedEvent {
+    /// An event with the bytes that it is stored in.
+    pub(crate) fn of(event: &v1::GameEvent, bytes: Bytes) -> RecordedEvent {
+        let outcome = event.outcome.as_ref();
+        RecordedEvent {
+            sequence: event.sequence,
+            bytes,
+            is_end: outcome.is_some_and(|outcome| outcome.result() != v1::GameResult::Ongoing),
+        }
+    }
 }
 
 /// The newest events of one game.

@@ -86,7 +86,7 @@ impl Heartbeat {
         let beaten = self.liveness.beat(Beat {
             replica: self.replica,
             at_us,
-            silence_max_us: us(limits::HEARTBEAT_SILENCE_MAX),
+            silence_max_us: us(limits::PROCESS_SILENCE_MAX),
             stopping,
         });
         let beaten = beaten.await?;
@@ -106,13 +106,13 @@ impl Heartbeat {
 
     /// Waits until the next sign of life is due.
     pub(crate) async fn wait(&self) {
-        self.clock.sleep(limits::HEARTBEAT_INTERVAL).await;
+        self.clock.sleep(limits::PROCESS_HEARTBEAT_INTERVAL).await;
     }
 
     fn is_silent(&self) -> bool {
         let last_us = self.last_us.load(Ordering::Acquire);
         let silence_us = self.clock.now_us().saturating_sub(last_us);
         Duration::from_micros(u64::try_from(silence_us).unwrap_or_default())
-            > limits::HEARTBEAT_SILENCE_MAX
+            > limits::PROCESS_SILENCE_MAX
     }
 }

@@ -19,22 +19,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1;
-use referee_record::{Creation, Finding, Submitted};
+use referee_record::convert::action::Submitted;
+use referee_record::{Finding, FoldedGame};
 use referee_store::{GameKey, NewGame, ReplicaId, Store};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-pub(crate) use self::feed::RecordedEvent;
 pub(crate) use self::follow::{Follower, Update};
 pub(crate) use self::heartbeat::Heartbeat;
-pub(crate) use self::log::LogFollower;
 pub(crate) use self::registry::GameRegistry;
 pub(crate) use self::slot::RecordedGame;
-pub(crate) use self::timekeeper::{Timekeeper, deadline_us};
+pub(crate) use self::timekeeper::Timekeeper;
 
 use self::cache::GameCache;
 use self::feed::Feeds;
+use self::log::LogFollower;
 use self::writer::Writer;
 use crate::clock::Clock;
 use crate::error::ServiceError;
@@ -111,10 +111,10 @@ impl Games {
     pub(crate) async fn create(
         &self,
         new: NewGame,
-        creation: Creation,
+        folded: FoldedGame,
     ) -> Result<v1::Game, ServiceError> {
         let registry = Arc::clone(&self.registry);
-        self.see_through(async move { registry.create(new, creation).await })
+        self.see_through(async move { registry.create(new, folded).await })
             .await
     }
 

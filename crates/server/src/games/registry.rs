@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use referee_api::v1;
-use referee_record::{FoldedGame, Creation};
+use referee_record::FoldedGame;
+use referee_record::convert::stored::stored_event;
 use referee_store::{Created, GameKey, Games, NewGame, StoredEntry};
 
 use super::cache::GameCache;
@@ -63,7 +64,7 @@ impl GameRegistry {
     pub(crate) async fn create(
         &self,
         new: NewGame,
-        creation: Creation,
+        folded: FoldedGame,
     ) -> Result<v1::Game, ServiceError> {
         let (key, request_id) = (new.key.clone(), new.request_id.clone());
         let created = self.games.create(new).await;
@@ -71,7 +72,6 @@ impl GameRegistry {
             created.map_err(|error| ServiceError::from_create(error, &key, &request_id))?;
         match created {
             Created::New(row) => {
-                let folded = creation.into_folded(row.create_time_us);
                 let view = folded.view();
                 let chain = row.chain_head;
                 let slot = self.cache.place(&key);
@@ -152,13 +152,20 @@ impl GameRegistry {
         &self,
         slot: &Arc<GameSlot>,
         game: RecordedGame,
-        event: impl FnOnce() -> RecordedEvent,
+        event: Option<RecordedEvent>,
     ) {
         slot.replace(Arc::new(game));
         self.cache.keep(slot);
-        if let Some(feed) = self.feeds.of(&slot.key) {
-            feed.push([event()]);
+        if let Some(event) = event
+            && let Some(feed) = self.feeds.of(&slot.key)
+        {
+            feed.push([event]);
         }
+    }
+
+    /// Whether anybody follows a game.
+    pub(crate) fn is_followed(&self, key: &GameKey) -> bool {
+        self.feeds.of(key).is_some()
     }
 
     /// Begins to follow a game.
@@ -228,12 +235,13 @@ impl GameRegistry {
             return Err(ServiceError::not_found(&slot.key));
         };
         let sequence = row.sequence;
+        let is_long = row.genesis.len() > limits::GENESIS_BYTES_INLINE_MAX;
         let begin = move || {
             let folded = FoldedGame::begin(&row.genesis, row.create_time_us)?;
             let chain = referee_store::chain::genesis(&row.key, &row.genesis);
             Ok::<_, ServiceError>(RecordedGame { folded, chain })
         };
-        let begun = self.pool.run(begin).await??;
+        let begun = self.pool.run_where(is_long, begin).await??;
         self.read_on(&slot.key, begun, sequence).await
     }
 
@@ -274,25 +282,17 @@ impl GameRegistry {
         let is_long = entries.len() > limits::FOLD_ENTRIES_INLINE_MAX;
         let fold = move || {
             for entry in &entries {
-                let event = referee_record::read_event(&entry.bytes)?;
+                let event = stored_event(&entry.bytes)?;
                 folded.apply(&event)?;
             }
             Ok(folded)
         };
-        if is_long {
-            self.pool.run(fold).await?
-        } else {
-            fold()
-        }
+        self.pool.run_where(is_long, fold).await?
     }
 }
 
 /// Makes a stored entry ready to be sent.
 fn recorded_event(entry: StoredEntry) -> Result<RecordedEvent, ServiceError> {
-    let event = referee_record::read_event(&entry.bytes)?;
-    Ok(RecordedEvent {
-        sequence: entry.sequence,
-        is_end: referee_record::ends_game(&event),
-        bytes: entry.bytes.into(),
-    })
+    let event = stored_event(&entry.bytes)?;
+    Ok(RecordedEvent::of(&event, entry.bytes.into()))
 }

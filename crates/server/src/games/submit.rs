@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use referee_api::v1;
-use referee_laws::{Action, Game, Keeper, Time};
-use referee_record::{Finding, PlatformTime, Submitted, hash_action, read_answer};
-use referee_store::{GameKey, RequestKey};
+use referee_record::convert::action::Submitted;
+use referee_record::convert::clocks::time_of;
+use referee_record::{Finding, hash_action};
+use referee_store::GameKey;
 
 use super::slot::{GameSlot, RecordedGame};
 use super::timekeeper::Timekeeper;
-use super::writer::{Submission, Turn, When, request_key};
+use super::writer::{Submission, Turn, When, read_answer, request_key};
 use crate::error::ServiceError;
 use crate::limits;
 
@@ -29,10 +30,7 @@ pub(crate) async fn submit(
     submitted: Submitted,
     arrival_us: i64,
 ) -> Result<v1::SubmitActionResponse, ServiceError> {
-    let Submitted {
-        action,
-        platform_time,
-    } = submitted;
+    let Submitted { action, told_time } = submitted;
     let content_hash = hash_action(&message);
     let submission = Submission {
         message,
@@ -53,7 +51,7 @@ pub(crate) async fn submit(
         if let Some(answer) = refuse_stale(keeper, &slot, &submission, &game).await? {
             return Ok(answer);
         }
-        let Some(now) = time_of(&game.folded.game, platform_time, arrival_us)? else {
+        let Some(now) = time_of(&game.folded.game, told_time, arrival_us)? else {
             if is_behind(keeper, &slot, &game).await? {
                 continue;
             }
@@ -88,7 +86,7 @@ pub(crate) async fn find(
     let (message, action) = finding.into_action();
     let submitted = Submitted {
         action,
-        platform_time: None,
+        told_time: None,
     };
     let answered = submit(keeper, key, message, submitted, keeper.now_us()).await;
     answered.map(|_| ())
@@ -143,45 +141,15 @@ async fn find_answer(
     key: &GameKey,
     submission: &Submission,
 ) -> Result<Option<v1::SubmitActionResponse>, ServiceError> {
-    let request: RequestKey = request_key(&submission.message);
+    let request = request_key(&submission.message);
     let records = keeper.writer.registry.records();
     match records.answer(key, &request).await? {
         Some(answer) if answer.content_hash == submission.content_hash => {
-            read_stored_answer(answer).map(Some)
+            read_answer(&answer).map(Some)
         }
         Some(_) => Err(ServiceError::RequestIdReused {
             request_id: request.id,
         }),
         None => Ok(None),
-    }
-}
-
-/// Returns when an action happened on the time line of its game; `None` where the platform's time
-/// goes backwards.
-fn time_of(
-    game: &Game,
-    platform_time: Option<PlatformTime>,
-    arrival_us: i64,
-) -> Result<Option<Time>, ServiceError> {
-    match (game.keeper(), platform_time) {
-        (Keeper::Referee, None) => {
-            let ms = u64::try_from(arrival_us / 1_000).unwrap_or_default();
-            Ok(Some(Time::from_ms(ms).unwrap_or_default().max(game.time())))
-        }
-        (Keeper::Referee, Some(_)) => Err(ServiceError::field(
-            "action.platform_time",
-            "must be left out, since the referee keeps the time of this game",
-        )),
-        (Keeper::Platform, None) => Ok(Some(game.time())),
-        (Keeper::Platform, Some(PlatformTime::Elapsed(ms))) => {
-            let time = game.time().checked_add_ms(ms);
-            let beyond = "leads beyond the end of the time line of the game";
-            let time =
-                time.ok_or_else(|| ServiceError::field("action.platform_time.elapsed", beyond))?;
-            Ok(Some(time))
-        }
-        (Keeper::Platform, Some(PlatformTime::At(time))) => {
-            Ok((time >= game.time()).then_some(time))
-        }
     }
 }

@@ -8,10 +8,9 @@
 
 use std::sync::Arc;
 
-use referee_api::v1;
 use referee_chess::Color;
-use referee_laws::{Game, Intent, Time};
-use referee_record::{Finding, color, duration};
+use referee_laws::{Game, Time};
+use referee_record::{Finding, deadline_us, time_us};
 use referee_store::{AppendError, Deadlines, DownSpan, GameKey, Liveness, Postponement};
 
 use super::heartbeat::Heartbeat;
@@ -133,11 +132,7 @@ impl Timekeeper {
         game: &Arc<RecordedGame>,
         (span, down_ms): (DownSpan, u64),
     ) -> Result<(), ServiceError> {
-        let finding = Finding {
-            request_id: format!("referee down {}", game.folded.sequence + 1),
-            kind: v1::referee_finding::Kind::DownTime(duration(down_ms)),
-            intent: Intent::WasDown { down_ms },
-        };
+        let finding = Finding::down_time(down_ms, game.folded.sequence + 1);
         let when = When {
             game: Time::from_ms(ms_of(span.to_us)).unwrap_or_default(),
             event_us: span.to_us,
@@ -151,11 +146,7 @@ impl Timekeeper {
         game: &Arc<RecordedGame>,
         (side, deadline): (Color, Time),
     ) -> Result<(), ServiceError> {
-        let finding = Finding {
-            request_id: format!("referee flag {}", game.folded.sequence + 1),
-            kind: v1::referee_finding::Kind::FlagFallen(color(side).into()),
-            intent: Intent::FlagFell { side },
-        };
+        let finding = Finding::flag_fallen(side, game.folded.sequence + 1);
         // A flag is down from the first moment after its deadline.
         let down = deadline.checked_add_ms(1).unwrap_or(deadline);
         let when = When {
@@ -250,15 +241,6 @@ impl Timekeeper {
             .claim_due(now_us, until_us, hold_us, limit)
             .await
     }
-}
-
-/// When a flag of the game falls by itself if nothing happens before, in microseconds since 1970.
-pub(crate) fn deadline_us(game: &Game) -> Option<i64> {
-    game.deadline().map(|(_, time)| time_us(time))
-}
-
-fn time_us(time: Time) -> i64 {
-    us_of(time.ms())
 }
 
 /// Milliseconds in microseconds. The time line ends long before that overflows.

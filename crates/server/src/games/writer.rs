@@ -6,10 +6,13 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use prost::Message;
 use referee_api::v1;
 use referee_laws::{Action, Judgment, Seat, Time};
-use referee_record::{PendingEvent, ToStore, build_event, read_answer};
-use referee_store::{Append, AppendError, Appended, Fault, RequestKey, Write};
+use referee_record::convert::stored::stored_event;
+use referee_record::{Finding, PendingEvent, PendingWrite, answer_of, build_event, hash_action};
+use referee_store::{Answer, AnswerBody, Append, AppendError, Appended, Fault, RequestKey, Write};
 use tokio::sync::{MutexGuard, Notify};
 
 use super::feed::RecordedEvent;
@@ -38,6 +41,18 @@ pub(crate) struct Submission {
     pub(crate) action: Action,
     /// The hash of what the action asks for; see [`referee_record::hash_action`].
     pub(crate) content_hash: [u8; 32],
+}
+
+impl Submission {
+    /// What the referee found by itself, as the action that goes on record.
+    pub(crate) fn of_finding(finding: Finding) -> Submission {
+        let (message, action) = finding.into_action();
+        Submission {
+            content_hash: hash_action(&message),
+            message,
+            action,
+        }
+    }
 }
 
 /// When an action happens.
@@ -85,32 +100,35 @@ impl Writer {
         let judgment = self.judge(game, &submission.action, when.game).await?;
         let PendingEvent {
             response,
-            to_store,
+            write,
             after,
         } = build_event(&game.folded, &submission.message, judgment, when.event_us)?;
         if after.is_none() && is_finding {
             // What the referee found changes nothing, and nobody waits for an answer.
             return Ok(Some(response));
         }
-        let asks = matches!(&to_store, ToStore::Entry(entry) if entry.asks);
-        let stored = event_bytes(&to_store);
+        let asks = matches!(write, PendingWrite::Entry { asks: true, .. });
+        // Who follows the game is sent what is stored.
+        let stored = match &write {
+            PendingWrite::Entry { bytes, .. } if self.registry.is_followed(&slot.key) => {
+                Some(Bytes::copy_from_slice(bytes))
+            }
+            _ => None,
+        };
         let append = Append {
             key: slot.key.clone(),
             expected_sequence: game.folded.sequence,
             previous: game.chain,
             request: request_key(&submission.message),
             content_hash: submission.content_hash,
-            write: store_write(to_store),
+            write: store_write(write),
         };
         match self.registry.records().append(append).await {
             Ok(Appended::Stored { chain, .. }) => {
                 if let (Some(event), Some(folded)) = (&response.event, after) {
                     let game = RecordedGame { folded, chain };
-                    self.registry.go_on(slot, game, || RecordedEvent {
-                        sequence: event.sequence,
-                        bytes: stored,
-                        is_end: referee_record::ends_game(event),
-                    });
+                    let sent = stored.map(|bytes| RecordedEvent::of(event, bytes));
+                    self.registry.go_on(slot, game, sent);
                 }
                 if asks {
                     self.asked.notify_one();
@@ -122,7 +140,7 @@ impl Writer {
                     // Another process has recorded it, so the copy is out of date.
                     slot.forget();
                 }
-                Ok(Some(read_answer(&answer.body.into())?))
+                read_answer(&answer).map(Some)
             }
             Err(AppendError::Moved { .. }) => {
                 slot.forget();
@@ -153,5 +171,40 @@ impl Writer {
         let (game, action) = (Arc::clone(game), action.clone());
         let judge = move || game.folded.game.judge(&action, now);
         self.judgments.run(judge).await
+    }
+}
+
+/// The request of an action: its id counts for the seat that sends it.
+pub(crate) fn request_key(message: &v1::Action) -> RequestKey {
+    // A seat beyond those of the contract was refused before.
+    let scope = u8::try_from(message.seat).unwrap_or(u8::MAX);
+    RequestKey::new(scope, message.request_id.as_str())
+}
+
+/// Reads the first answer that a request got.
+pub(crate) fn read_answer(answer: &Answer) -> Result<v1::SubmitActionResponse, ServiceError> {
+    match &answer.body {
+        AnswerBody::Refusal(bytes) => v1::SubmitActionResponse::decode(bytes.as_slice())
+            .map_err(|error| ServiceError::damaged(&error.to_string())),
+        AnswerBody::Entry(bytes) => Ok(answer_of(stored_event(bytes)?)),
+    }
+}
+
+fn store_write(write: PendingWrite) -> Write {
+    match write {
+        PendingWrite::Entry {
+            bytes,
+            state,
+            update_time_us,
+            deadline_us,
+            asks,
+        } => Write::Entry {
+            bytes,
+            state: state.into(),
+            update_time_us,
+            deadline_us,
+            asks,
+        },
+        PendingWrite::Refusal { answer } => Write::Refusal { answer },
     }
 }

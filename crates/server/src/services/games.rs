@@ -4,8 +4,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use referee_api::v1;
-use referee_record::{RecordKey, read_action, read_creation, read_name};
-use referee_store::NewGame;
+use prost::Message;
+use referee_laws::Game;
+use referee_record::convert::action::read_action;
+use referee_record::convert::ruling::write_outcome;
+use referee_record::convert::time::write_us;
+use referee_record::{
+    FoldedGame, RecordKey, deadline_us, hash_creation, read_creation, read_name, resource_name,
+    state,
+};
+use referee_store::{GameKey, NewGame};
 use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
@@ -50,25 +58,63 @@ impl GamesService {
         };
         let key = caller.key(id);
         let create_time_us = self.games.now_us();
-        let read = move || read_creation(&request, &key.game, create_time_us).map(|read| (key, read));
-        let (key, creation) = self.pool.run(read).await??;
-        let new = new_game(key, &creation);
-        self.games.create(new, creation).await
+        let position = request.game.as_ref();
+        let position = position.and_then(|game| game.initial_position.as_ref());
+        let moves = position.map_or(0, |position| position.moves.len());
+        let is_long = moves > limits::HISTORY_MOVES_INLINE_MAX;
+        let read = move || {
+            let (genesis, game) = read_creation(&request)?;
+            Ok::<_, ServiceError>(new_game(key, &request, genesis, game, create_time_us))
+        };
+        let (new, folded) = self.pool.run_where(is_long, read).await??;
+        self.games.create(new, folded).await
+    }
+
+    /// Reads the name of a game of the caller's platform.
+    pub(super) fn key(caller: &Caller, field: &str, name: &str) -> Result<GameKey, ServiceError> {
+        Ok(caller.key(read_name(field, name)?))
     }
 }
 
-/// What is stored of a creation.
-pub(super) fn new_game(key: referee_store::GameKey, creation: &referee_record::Creation) -> NewGame {
-    NewGame {
+/// What is stored of a creation, and the game that begins with it.
+pub(super) fn new_game(
+    key: GameKey,
+    request: &v1::CreateGameRequest,
+    genesis: v1::Game,
+    game: Game,
+    create_time_us: i64,
+) -> (NewGame, FoldedGame) {
+    let genesis = v1::Game {
+        name: resource_name(&key.game),
+        outcome: Some(write_outcome(
+            game.outcome(),
+            game.profile().parameters.points,
+        )),
+        // A list shows it without playing the moves that came before the game.
+        fen: game.position().to_string(),
+        create_time: Some(write_us(create_time_us)),
+        ..genesis
+    };
+    let labels = genesis.labels.iter();
+    let new = NewGame {
         key,
-        request_id: creation.request_id.clone(),
-        content_hash: creation.content_hash,
-        genesis: creation.genesis_bytes(),
-        state: creation.state().into(),
-        labels: creation.labels(),
-        create_time_us: creation.create_time_us,
-        deadline_us: creation.deadline_us(),
-    }
+        request_id: request.request_id.clone(),
+        content_hash: hash_creation(request),
+        genesis: genesis.encode_to_vec(),
+        state: state(&game, 0).into(),
+        labels: labels
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+        create_time_us,
+        deadline_us: deadline_us(&game),
+    };
+    let folded = FoldedGame {
+        genesis: Arc::new(genesis),
+        game,
+        sequence: 0,
+        update_time_us: create_time_us,
+    };
+    (new, folded)
 }
 
 /// A stream of frames, read as the messages that they are.
@@ -98,7 +144,7 @@ impl v1::game_service_server::GameService for GamesService {
         request: Request<v1::GetGameRequest>,
     ) -> Result<Response<v1::GetGameResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let key = caller.key(read_name("name", &request.get_ref().name).map_err(ServiceError::from)?);
+        let key = Self::key(&caller, "name", &request.get_ref().name)?;
         let game = self.games.read(&key).await?;
         Ok(Response::new(v1::GetGameResponse {
             game: Some(game.folded.view()),
@@ -134,7 +180,7 @@ impl v1::game_service_server::GameService for GamesService {
         self.check_running()?;
         let caller = Caller::of(&request)?;
         let request = request.into_inner();
-        let key = caller.key(read_name("name", &request.name).map_err(ServiceError::from)?);
+        let key = Self::key(&caller, "name", &request.name)?;
         let message = request
             .action
             .ok_or_else(|| ServiceError::field("action", "is required"))?;
@@ -149,7 +195,7 @@ impl v1::game_service_server::GameService for GamesService {
         request: Request<v1::ExportPgnRequest>,
     ) -> Result<Response<v1::ExportPgnResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let key = caller.key(read_name("name", &request.get_ref().name).map_err(ServiceError::from)?);
+        let key = Self::key(&caller, "name", &request.get_ref().name)?;
         let pgn = pgn::export(self, &key).await?;
         Ok(Response::new(v1::ExportPgnResponse { pgn }))
     }
@@ -197,7 +243,7 @@ impl v1::game_service_server::GameService for GamesService {
     ) -> Result<Response<Self::ExportGameStream>, Status> {
         self.check_running()?;
         let caller = Caller::of(&request)?;
-        let key = caller.key(read_name("name", &request.get_ref().name).map_err(ServiceError::from)?);
+        let key = Self::key(&caller, "name", &request.get_ref().name)?;
         let export = export::Export::begin(Arc::clone(&self.games), &key, self.record_key.clone()).await?;
         let stop = self.stop.clone();
         let outgoing = self.streams.open(|sender| export.run(sender, stop))?;

@@ -2,13 +2,17 @@
 
 use prost::Message;
 use referee_api::v1;
-use referee_record::{Fields, check_labels, read_event, read_name, summary};
-use referee_store::{Games, ListCursor, ListFilter};
+use referee_record::convert::stored::stored_event;
+use referee_record::convert::time::write_us;
+use referee_record::{Fields, check_labels};
+use referee_store::{GameRow, Games, ListCursor, ListFilter};
 use sha2::{Digest, Sha256};
 
 use crate::error::ServiceError;
 use crate::limits;
 use crate::transport::Caller;
+
+use super::games::GamesService;
 
 /// Lists games, newest first. Nothing is read game by game: each row has what is shown of it.
 pub(super) async fn list(
@@ -40,14 +44,7 @@ pub(super) async fn list(
         let page = page.await?;
         cursor = page.next;
         for row in &page.games {
-            let last = row.last_entry.as_ref();
-            let last = last.map(|entry| read_event(&entry.bytes)).transpose()?;
-            let game = v1::Game {
-                sequence: row.sequence,
-                state: row.state,
-                update_time: Some(referee_record::timestamp(row.update_time_us)),
-                ..summary(&row.genesis, last)?
-            };
+            let game = summary(row)?;
             bytes += game.encoded_len();
             games.push(game);
         }
@@ -70,7 +67,7 @@ pub(super) async fn list_events(
     caller: &Caller,
     request: &v1::ListGameEventsRequest,
 ) -> Result<v1::ListGameEventsResponse, ServiceError> {
-    let key = caller.key(read_name("parent", &request.parent)?);
+    let key = GamesService::key(caller, "parent", &request.parent)?;
     let mut fields = Fields::default();
     let size = fields.page_size(
         request.page_size,
@@ -100,7 +97,7 @@ pub(super) async fn list_events(
                 break 'pages;
             }
             after = entry.sequence;
-            events.push(read_event(&entry.bytes)?);
+            events.push(stored_event(&entry.bytes)?);
         }
     }
     let next_page_token = if after < last {
@@ -112,6 +109,30 @@ pub(super) async fn list_events(
         events,
         next_page_token,
     })
+}
+
+/// A game as a list shows it: from its genesis and its last event.
+fn summary(row: &GameRow) -> Result<v1::Game, ServiceError> {
+    let genesis = v1::Game::decode(row.genesis.as_slice());
+    let genesis = genesis.map_err(|error| ServiceError::damaged(&error.to_string()))?;
+    let mut summary = v1::Game {
+        sequence: row.sequence,
+        state: row.state,
+        update_time: Some(write_us(row.update_time_us)),
+        ..genesis
+    };
+    if let Some(position) = &mut summary.initial_position {
+        position.moves.clear();
+    }
+    if let Some(entry) = &row.last_entry {
+        let event = stored_event(&entry.bytes)?;
+        summary.fen = event.fen;
+        summary.draw_offer = event.draw_offer;
+        summary.outcome = event.outcome;
+        summary.bound_move = event.bound_move;
+        summary.standing = event.standing;
+    }
+    Ok(summary)
 }
 
 fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields) -> ListFilter {

@@ -2,7 +2,8 @@
 
 use referee_api::v1;
 use referee_api::v1::play_game_response::Kind;
-use referee_record::{Fields, read_action, read_name};
+use referee_record::Fields;
+use referee_record::convert::action::read_action;
 use referee_store::GameKey;
 use tonic::Streaming;
 
@@ -58,7 +59,7 @@ impl Join {
                 });
             }
         };
-        let key = caller.key(read_name("join.name", &first.name)?);
+        let key = GamesService::key(caller, "join.name", &first.name)?;
         let mut fields = Fields::default();
         let seat = fields.choice("join.seat", first.seat);
         if !matches!(seat, v1::Seat::White | v1::Seat::Black) {

@@ -1,9 +1,9 @@
 //! `WatchGame`: a game as it goes on.
 
-use prost_types::Timestamp;
 use referee_api::v1;
 use referee_api::v1::watch_game_response::Kind;
-use referee_record::{Fields, read_name, timestamp};
+use referee_record::Fields;
+use referee_record::convert::time::write_us;
 
 use super::games::{GamesService, check_after, read_heartbeat};
 use crate::error::ServiceError;
@@ -20,7 +20,7 @@ pub(super) async fn watch(
     request: &v1::WatchGameRequest,
 ) -> Result<Outgoing<Frame>, ServiceError> {
     service.check_running()?;
-    let key = caller.key(read_name("name", &request.name)?);
+    let key = GamesService::key(caller, "name", &request.name)?;
     let mut fields = Fields::default();
     let interval = request.heartbeat_interval;
     let heartbeat = read_heartbeat(&mut fields, "heartbeat_interval", interval);
@@ -64,9 +64,8 @@ fn watched(kind: Kind) -> Frame {
 
 /// A heartbeat of a stream.
 pub(super) fn heartbeat(sequence: i64, now_us: i64) -> v1::Heartbeat {
-    let server_time: Timestamp = timestamp(now_us);
     v1::Heartbeat {
         sequence,
-        server_time: Some(server_time),
+        server_time: Some(write_us(now_us)),
     }
 }
