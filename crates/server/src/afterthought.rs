@@ -6,16 +6,14 @@
 
 use std::sync::Arc;
 
-use referee_api::v1;
 use referee_chess::{Color, Position};
-use referee_laws::{Budget, CanMate, Game, MateFinding, MateTest, Tier, can_mate};
+use referee_laws::{Budget, CanMate, Game, GameResult, MateFinding, Tier, can_mate};
+use referee_record::Finding;
 use tokio::sync::{mpsc, watch};
 
 use crate::desk::Desk;
-use crate::finding::Finding;
 use crate::limits;
 use crate::stream::stopped;
-use crate::view;
 
 /// A position to look at.
 #[derive(Debug)]
@@ -30,19 +28,12 @@ pub(crate) struct Look {
 /// Where positions are left to be looked at.
 pub(crate) type Looks = mpsc::Sender<Look>;
 
-/// Leaves a game as it stands to be looked at, where a look could change something.
-pub(crate) fn leave(looks: &Looks, id: &str, game: &Game, has_played: bool) {
-    if game.profile().parameters.dead_position != MateTest::Full {
-        return;
-    }
-    let winner = match game.outcome() {
-        None if has_played => None,
-        None => return,
-        Some(outcome) => match outcome.result {
-            referee_laws::GameResult::Win(winner) if outcome.provisional => Some(winner),
-            _ => return,
-        },
-    };
+/// Leaves a game as it stands to be looked at, since a look could change something.
+pub(crate) fn leave(looks: &Looks, id: &str, game: &Game) {
+    let winner = game.outcome().and_then(|outcome| match outcome.result {
+        GameResult::Win(winner) => Some(winner),
+        _ => None,
+    });
     let look = Look {
         id: id.to_owned(),
         ply: game.history().ply(),
@@ -76,18 +67,7 @@ pub(crate) async fn look(
         };
         let found = tokio::task::spawn_blocking(move || examine(ply, &position, winner)).await;
         let Ok(Some(found)) = found else { continue };
-        let message = v1::referee_finding::Kind::MateDecided(v1::MateDecided {
-            ply,
-            white: view::can_mate(&found.white).into(),
-            black: view::can_mate(&found.black).into(),
-            nodes: found.nodes,
-        });
-        let finding = Finding {
-            // No caller can send a request id with blanks.
-            request_id: format!("referee mate {ply}"),
-            kind: message,
-            intent: referee_laws::Intent::MateDecided(found),
-        };
+        let finding = Finding::mate_decided(found);
         if let Err(error) = desk.find(&id, finding).await {
             tracing::warn!(game = id, ?error, "what was found could not be recorded");
         }

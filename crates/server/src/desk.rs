@@ -10,25 +10,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 use prost::Message;
 use referee_api::v1;
-use referee_laws::{Action, Game, Judgment, Keeper, Phase, Seat, Time};
+use referee_laws::{Action, Game, Judgment, Seat, Time};
+use referee_record::convert::action::Submitted;
+use referee_record::convert::clocks::time_of;
+use referee_record::convert::ruling::write_outcome;
+use referee_record::convert::stored::stored_event;
+use referee_record::convert::time::write_us;
+use referee_record::{
+    Error, Finding, FoldedGame, PendingEvent, PendingWrite, answer_of, build_event, deadline_us,
+    hash_action, hash_creation, resource_name, state,
+};
 use referee_store::{
-    Answer, AnswerBody, Append, AppendError, Appended, Created, GameKey, GameRow, NewGame, Store,
+    Answer, AnswerBody, Append, AppendError, Appended, Created, GameKey, NewGame, Store, Write,
 };
 use tokio::sync::watch;
 
-use crate::actions::Submitted;
 use crate::afterthought::{self, Looks};
-use crate::clocks::ToldTime;
-use crate::content::{hash_action, hash_creation};
-use crate::entry::{LaidDown, lay_down};
-use crate::finding::Finding;
 use crate::limits;
 use crate::pulse::Pulse;
-use crate::record::{damaged, read_effects, read_event, read_genesis};
-use crate::standing::write_standing;
 use crate::status::{ApiError, from_append, from_create};
-use crate::timekeeper::deadline_us;
-use crate::view;
 
 /// The platform of a service without tenants.
 pub(crate) const PLATFORM: &str = "default";
@@ -51,107 +51,9 @@ pub(crate) struct Cell {
 /// A game in memory.
 #[derive(Clone)]
 pub(crate) struct Live {
-    pub(crate) genesis: Arc<v1::Game>,
-    pub(crate) game: Game,
-    pub(crate) sequence: i64,
-    pub(crate) update_time_us: i64,
+    pub(crate) folded: FoldedGame,
     /// How many spans of down time were known when the game was last asked for what it is owed.
     pub(crate) down_spans_seen: u64,
-}
-
-impl Live {
-    fn read(row: &GameRow) -> Result<Live, ApiError> {
-        Live::begin(&row.genesis, row.create_time_us)
-    }
-
-    /// Begins with the stored bytes of a genesis.
-    pub(crate) fn begin(genesis: &[u8], create_time_us: i64) -> Result<Live, ApiError> {
-        let (genesis, game) = read_genesis(genesis)?;
-        Ok(Live {
-            genesis: Arc::new(genesis),
-            game,
-            sequence: 0,
-            update_time_us: create_time_us,
-            down_spans_seen: 0,
-        })
-    }
-
-    /// Goes on with the game as it was laid down with an event that is on disk.
-    fn go_on(&mut self, event: &v1::GameEvent, after: Game) {
-        self.game = after;
-        self.sequence = event.sequence;
-        self.update_time_us = event_time_us(event).unwrap_or(self.update_time_us);
-    }
-
-    /// Does what a stored event says.
-    pub(crate) fn apply(&mut self, event: &v1::GameEvent) -> Result<(), ApiError> {
-        if event.sequence != self.sequence + 1 {
-            return Err(damaged("an event is missing"));
-        }
-        let effects = read_effects(event, &self.game)?;
-        self.game
-            .apply(&effects)
-            .map_err(|error| damaged(&error.to_string()))?;
-        if event.fen != self.game.position().to_string() {
-            return Err(damaged(
-                "an event has another position than its moves lead to",
-            ));
-        }
-        self.sequence = event.sequence;
-        self.update_time_us = event_time_us(event).unwrap_or(self.update_time_us);
-        Ok(())
-    }
-
-    /// Returns the game as the contract shows it.
-    pub(crate) fn view(&self) -> v1::Game {
-        let game = &self.game;
-        let points = game.profile().parameters.points;
-        let moves = game.history().moves().skip(self.initial_moves());
-        v1::Game {
-            sequence: self.sequence,
-            state: state(game, self.sequence).into(),
-            moves: moves.map(|uci| uci.to_string()).collect(),
-            fen: game.position().to_string(),
-            adjudication: Some(view::adjudication(&game.adjudication(), points)),
-            draw_offer: view::seat(game.standing().draw_offer).into(),
-            outcome: Some(view::outcome(game.outcome(), points)),
-            update_time: Some(view::timestamp(self.update_time_us)),
-            bound_move: view::bound_move(game.standing().bound),
-            standing: Some(write_standing(game)),
-            ..(*self.genesis).clone()
-        }
-    }
-
-    fn initial_moves(&self) -> usize {
-        self.genesis
-            .initial_position
-            .as_ref()
-            .map_or(0, |position| position.moves.len())
-    }
-}
-
-/// When an event happened, in microseconds since 1970.
-fn event_time_us(event: &v1::GameEvent) -> Option<i64> {
-    let time = event.event_time?;
-    Some(time.seconds * 1_000_000 + i64::from(time.nanos) / 1_000)
-}
-
-/// The stage of a game.
-pub(crate) fn state(game: &Game, sequence: i64) -> v1::game::State {
-    if game.outcome().is_some() {
-        v1::game::State::Finished
-    } else if game.standing().phase != Phase::Playing {
-        v1::game::State::Paused
-    } else if sequence == 0 {
-        v1::game::State::Created
-    } else {
-        v1::game::State::Active
-    }
-}
-
-/// Returns the resource name of a game.
-pub(crate) fn resource_name(id: &str) -> String {
-    format!("games/{id}")
 }
 
 pub(crate) fn key_of(id: &str) -> GameKey {
@@ -185,11 +87,11 @@ impl Desk {
         let create_time_us = self.now_us();
         let genesis = v1::Game {
             name: name.clone(),
-            outcome: Some(view::outcome(
+            outcome: Some(write_outcome(
                 game.outcome(),
                 game.profile().parameters.points,
             )),
-            create_time: Some(view::timestamp(create_time_us)),
+            create_time: Some(write_us(create_time_us)),
             ..genesis
         };
         let labels = genesis
@@ -210,12 +112,14 @@ impl Desk {
         let row = created.map_err(|error| from_create(error, &name, &request.request_id))?;
         // A repetition gets the game as it was created, whatever has happened since.
         match row {
-            Created::New(row) | Created::Existing(row) => Ok(Live::read(&row)?.view()),
+            Created::New(row) | Created::Existing(row) => {
+                Ok(FoldedGame::begin(&row.genesis, row.create_time_us)?.view())
+            }
         }
     }
 
     /// Returns a game as it stands.
-    pub(crate) async fn read(&self, id: &str) -> Result<Live, ApiError> {
+    pub(crate) async fn read(&self, id: &str) -> Result<FoldedGame, ApiError> {
         let cell = self.cell(id);
         let mut slot = cell.live.lock().await;
         self.up_to_date(&cell, &mut slot, id).await?;
@@ -224,7 +128,7 @@ impl Desk {
             tracing::warn!(game = id, ?error, "down time could not be recorded");
         }
         let live = self.up_to_date(&cell, &mut slot, id).await?;
-        Ok(live.clone())
+        Ok(live.folded.clone())
     }
 
     /// Returns whether a game is over.
@@ -232,7 +136,7 @@ impl Desk {
         let cell = self.cell(id);
         let mut live = cell.live.lock().await;
         let live = self.up_to_date(&cell, &mut live, id).await?;
-        Ok(live.game.outcome().is_some())
+        Ok(live.folded.game.outcome().is_some())
     }
 
     /// Returns the sequence of a game, to be waited on.
@@ -248,10 +152,8 @@ impl Desk {
         limit: usize,
     ) -> Result<Vec<v1::GameEvent>, ApiError> {
         let entries = self.store.entries(&key_of(id), after, limit).await?;
-        entries
-            .iter()
-            .map(|entry| read_event(&entry.bytes))
-            .collect()
+        let events = entries.iter().map(|entry| stored_event(&entry.bytes));
+        Ok(events.collect::<Result<_, _>>()?)
     }
 
     /// Judges an action and keeps what came of it. Answers when it is on disk.
@@ -269,20 +171,20 @@ impl Desk {
             let mut slot = cell.live.lock().await;
             self.up_to_date(&cell, &mut slot, id).await?;
             self.settle_down_time(&cell, &mut slot, id).await?;
-            let live = self.up_to_date(&cell, &mut slot, id).await?;
+            let folded = &self.up_to_date(&cell, &mut slot, id).await?.folded;
             if let Some(expected) = message.expected_sequence
-                && expected != live.sequence
+                && expected != folded.sequence
             {
                 return self
-                    .answer_stale(id, &message, content_hash, live.sequence)
+                    .answer_stale(id, &message, content_hash, folded.sequence)
                     .await;
             }
-            let Some(now) = time_of(&live.game, told_time, arrival_us)? else {
+            let Some(now) = time_of(&folded.game, told_time, arrival_us)? else {
                 // A repetition is answered before its time is looked at again.
                 let told = self.answer(id, &message, content_hash).await?;
                 return told.ok_or_else(|| ApiError::field("action.platform_time.at", BACKWARDS));
             };
-            if let Some(wait) = self.time_to_settle(&live.game, now) {
+            if let Some(wait) = self.time_to_settle(&folded.game, now) {
                 // A move that arrived before the flag fell may still be on its way to the record.
                 drop(slot);
                 tokio::time::sleep(wait).await;
@@ -290,7 +192,8 @@ impl Desk {
             }
             let place = (&*cell, &mut *slot, id);
             let times = (now, arrival_us);
-            if let Some(response) = self.record(place, &message, &action, times).await? {
+            let asked = (&message, content_hash);
+            if let Some(response) = self.record(place, asked, &action, times).await? {
                 return Ok(response);
             }
         }
@@ -302,7 +205,7 @@ impl Desk {
     pub(crate) async fn record(
         &self,
         (cell, slot, id): (&Cell, &mut Option<Live>, &str),
-        message: &v1::Action,
+        (message, content_hash): (&v1::Action, [u8; 32]),
         action: &Action,
         (now, event_time_us): (Time, i64),
     ) -> Result<Option<v1::SubmitActionResponse>, ApiError> {
@@ -310,22 +213,24 @@ impl Desk {
             return Ok(None);
         };
         let is_finding = action.seat == Seat::Referee;
-        let judgment = judge(&live.game, action, now).await?;
-        let LaidDown {
+        let folded = &live.folded;
+        let judgment = judge(&folded.game, action, now).await?;
+        let PendingEvent {
             response,
             write,
             after,
-        } = lay_down(live, message, judgment, event_time_us)?;
+        } = build_event(folded, message, judgment, event_time_us)?;
         if after.is_none() && is_finding {
             // What the referee found changes nothing, and nobody waits for an answer.
             return Ok(Some(response));
         }
+        let asks = matches!(write, PendingWrite::Entry { asks: true, .. });
         let append = Append {
             key: key_of(id),
-            expected_sequence: live.sequence,
+            expected_sequence: folded.sequence,
             request_id: message.request_id.clone(),
-            content_hash: hash_action(message),
-            write,
+            content_hash,
+            write: to_store(write),
         };
         match self.store.append(append).await {
             Ok(Appended::Repeated(answer)) => {
@@ -336,10 +241,12 @@ impl Desk {
                 read_answer(&answer).map(Some)
             }
             Ok(Appended::Stored { .. }) => {
-                if let (Some(event), Some(after)) = (&response.event, after) {
-                    live.go_on(event, after);
-                    cell.sequence.send_replace(event.sequence);
-                    afterthought::leave(&self.looks, id, &live.game, event.r#move.is_some());
+                if let Some(after) = after {
+                    cell.sequence.send_replace(after.sequence);
+                    if asks {
+                        afterthought::leave(&self.looks, id, &after.game);
+                    }
+                    live.folded = after;
                 }
                 Ok(Some(response))
             }
@@ -422,55 +329,30 @@ impl Desk {
             let row = row.ok_or_else(|| ApiError::GameNotFound {
                 name: resource_name(id),
             })?;
-            let mut live = Live::read(&row)?;
+            let mut folded = FoldedGame::begin(&row.genesis, row.create_time_us)?;
             loop {
-                let events = self.events(id, live.sequence, usize::MAX).await?;
+                let events = self.events(id, folded.sequence, usize::MAX).await?;
                 if events.is_empty() {
                     break;
                 }
                 for event in &events {
-                    live.apply(event)?;
+                    folded.apply(event)?;
                 }
             }
-            cell.sequence.send_replace(live.sequence);
-            *slot = Some(live);
+            cell.sequence.send_replace(folded.sequence);
+            *slot = Some(Live {
+                folded,
+                down_spans_seen: 0,
+            });
         }
         slot.as_mut()
-            .ok_or_else(|| damaged("a game that was just read"))
+            .ok_or_else(|| Error::damaged("a game that was just read").into())
     }
 }
 
 /// The way out of a time that goes backwards.
 const BACKWARDS: &str = "must not be earlier than the action before; the standing of the game \
                          tells its time";
-
-/// Returns when an action happened on the time line of its game; `None` where the platform's time
-/// goes backwards.
-pub(crate) fn time_of(
-    game: &Game,
-    told: Option<ToldTime>,
-    arrival_us: i64,
-) -> Result<Option<Time>, ApiError> {
-    match (game.keeper(), told) {
-        (Keeper::Referee, None) => {
-            let ms = u64::try_from(arrival_us / 1_000).unwrap_or_default();
-            Ok(Some(Time::from_ms(ms).unwrap_or_default().max(game.time())))
-        }
-        (Keeper::Referee, Some(_)) => Err(ApiError::field(
-            "action.platform_time",
-            "must be left out, since the referee keeps the time of this game",
-        )),
-        (Keeper::Platform, None) => Ok(Some(game.time())),
-        (Keeper::Platform, Some(ToldTime::Elapsed(ms))) => {
-            let time = game.time().checked_add_ms(ms);
-            let beyond = "leads beyond the end of the time line of the game";
-            let time =
-                time.ok_or_else(|| ApiError::field("action.platform_time.elapsed", beyond))?;
-            Ok(Some(time))
-        }
-        (Keeper::Platform, Some(ToldTime::At(time))) => Ok((time >= game.time()).then_some(time)),
-    }
-}
 
 /// Judges an action: beside the other work where it may take the mate solver, which can take a
 /// second.
@@ -485,18 +367,30 @@ async fn judge(game: &Game, action: &Action, now: Time) -> Result<Judgment, ApiE
     })
 }
 
+/// Returns what is to be stored in the store's terms.
+fn to_store(write: PendingWrite) -> Write {
+    match write {
+        PendingWrite::Entry {
+            bytes,
+            state,
+            update_time_us,
+            deadline_us,
+            asks: _,
+        } => Write::Entry {
+            bytes,
+            state: state.into(),
+            update_time_us,
+            deadline_us,
+        },
+        PendingWrite::Refusal { answer } => Write::Refusal { answer },
+    }
+}
+
 /// Reads the first answer that a request got.
 fn read_answer(answer: &Answer) -> Result<v1::SubmitActionResponse, ApiError> {
-    match &answer.body {
+    Ok(match &answer.body {
         AnswerBody::Refusal(bytes) => v1::SubmitActionResponse::decode(bytes.as_slice())
-            .map_err(|error| damaged(&error.to_string())),
-        AnswerBody::Entry(bytes) => {
-            let event = read_event(bytes)?;
-            Ok(v1::SubmitActionResponse {
-                ruling: event.ruling.clone(),
-                sequence: event.sequence,
-                event: Some(event),
-            })
-        }
-    }
+            .map_err(|error| Error::damaged(error.to_string()))?,
+        AnswerBody::Entry(bytes) => answer_of(stored_event(bytes)?),
+    })
 }

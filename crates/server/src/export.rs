@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use referee_api::v1;
 use referee_api::v1::export_game_response::Kind;
+use referee_record::{Error, RecordKey, resource_name};
 use referee_store::{GameKey, GameRow, chain};
 use tokio::sync::watch;
 
-use crate::desk::{Desk, PLATFORM, resource_name};
-use crate::keys::RecordKey;
+use crate::desk::{Desk, PLATFORM};
 use crate::limits;
-use crate::record::damaged;
 use crate::status::ApiError;
 use crate::stream::{Sender, stopped};
 
@@ -112,4 +111,9 @@ impl Export {
             referee_version: env!("CARGO_PKG_VERSION").to_owned(),
         })
     }
+}
+
+/// The error of a record that does not hold together.
+fn damaged(what: &str) -> ApiError {
+    Error::damaged(what).into()
 }

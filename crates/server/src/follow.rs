@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1;
+use referee_record::Fields;
+use referee_record::convert::time::write_us;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::desk::Desk;
 use crate::limits;
 use crate::status::ApiError;
-use crate::view;
 
 /// The number of events that a follower reads at once.
 const EVENTS_READ_MAX: usize = 256;
@@ -113,7 +114,7 @@ impl Follower {
                     }
                     return Ok(News::Heartbeat(v1::Heartbeat {
                         sequence: self.told,
-                        server_time: Some(view::timestamp(self.desk.now_us())),
+                        server_time: Some(write_us(self.desk.now_us())),
                     }));
                 }
             }
@@ -154,7 +155,7 @@ fn ends_game(event: &v1::GameEvent) -> bool {
 
 /// Reads how long a stream may be silent.
 pub(crate) fn read_heartbeat(
-    fields: &mut crate::fields::Fields,
+    fields: &mut Fields,
     field: &str,
     interval: Option<prost_types::Duration>,
 ) -> Duration {

@@ -4,24 +4,23 @@ use std::sync::Arc;
 
 use prost::Message;
 use referee_api::v1;
+use referee_record::convert::action::read_action;
+use referee_record::convert::stored::stored_genesis;
+use referee_record::convert::time::write_us;
+use referee_record::{Fields, RecordKey, check_labels, read_creation, read_name, resource_name};
 use referee_store::{GameRow, ListCursor, ListFilter};
 use tokio::sync::watch;
 use tonic::{Request, Response, Status, Streaming};
 use uuid::Uuid;
 
-use crate::actions::read_action;
-use crate::desk::{Desk, PLATFORM, resource_name};
+use crate::desk::{Desk, PLATFORM};
 use crate::export::Export;
-use crate::fields::Fields;
 use crate::follow::{Follower, News, read_heartbeat};
-use crate::keys::RecordKey;
 use crate::limits;
 use crate::pgn_games;
 use crate::play::{Join, play};
-use crate::rules_service::{check_labels, read_creation};
 use crate::status::ApiError;
 use crate::stream::{Openings, Outgoing, Sender, stopped};
-use crate::view;
 
 /// Answers `GameService`.
 pub(crate) struct Games {
@@ -54,26 +53,6 @@ impl Games {
     }
 }
 
-/// Reads the resource name of a game.
-pub(crate) fn read_name(field: &str, name: &str) -> Result<String, ApiError> {
-    let mut fields = Fields::default();
-    fields.length(field, name, limits::GAME_NAME_BYTES_MAX);
-    let id = name.strip_prefix("games/").filter(|id| {
-        !id.is_empty()
-            && id
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    });
-    if id.is_none() {
-        fields.refuse(
-            field,
-            "must be the resource name of a game, such as games/board-1",
-        );
-    }
-    fields.finish()?;
-    Ok(id.unwrap_or_default().to_owned())
-}
-
 #[tonic::async_trait]
 impl v1::game_service_server::GameService for Games {
     async fn create_game(
@@ -82,7 +61,7 @@ impl v1::game_service_server::GameService for Games {
     ) -> Result<Response<v1::CreateGameResponse>, Status> {
         self.check_running()?;
         let request = request.into_inner();
-        let (genesis, game) = read_creation(&request)?;
+        let (genesis, game) = read_creation(&request).map_err(ApiError::from)?;
         let id = match request.game_id.as_str() {
             "" => Uuid::new_v4().to_string(),
             id => id.to_owned(),
@@ -98,7 +77,7 @@ impl v1::game_service_server::GameService for Games {
         &self,
         request: Request<v1::GetGameRequest>,
     ) -> Result<Response<v1::GetGameResponse>, Status> {
-        let id = read_name("name", &request.get_ref().name)?;
+        let id = read_name("name", &request.get_ref().name).map_err(ApiError::from)?;
         let live = self.desk.read(&id).await?;
         Ok(Response::new(v1::GetGameResponse {
             game: Some(live.view()),
@@ -129,7 +108,7 @@ impl v1::game_service_server::GameService for Games {
         let arrival_us = self.desk.now_us();
         self.check_running()?;
         let request = request.into_inner();
-        let id = read_name("name", &request.name)?;
+        let id = read_name("name", &request.name).map_err(ApiError::from)?;
         let message = request
             .action
             .ok_or_else(|| ApiError::field("action", "is required"))?;
@@ -141,7 +120,7 @@ impl v1::game_service_server::GameService for Games {
         &self,
         request: Request<v1::ExportPgnRequest>,
     ) -> Result<Response<v1::ExportPgnResponse>, Status> {
-        let id = read_name("name", &request.get_ref().name)?;
+        let id = read_name("name", &request.get_ref().name).map_err(ApiError::from)?;
         let pgn = pgn_games::export(&self.desk, &id).await?;
         Ok(Response::new(v1::ExportPgnResponse { pgn }))
     }
@@ -176,7 +155,7 @@ impl v1::game_service_server::GameService for Games {
     ) -> Result<Response<Self::WatchGameStream>, Status> {
         self.check_running()?;
         let request = request.get_ref();
-        let id = read_name("name", &request.name)?;
+        let id = read_name("name", &request.name).map_err(ApiError::from)?;
         let mut fields = Fields::default();
         let heartbeat = read_heartbeat(
             &mut fields,
@@ -184,7 +163,7 @@ impl v1::game_service_server::GameService for Games {
             request.heartbeat_interval,
         );
         check_after(&mut fields, "after_sequence", request.after_sequence);
-        fields.finish()?;
+        fields.finish().map_err(ApiError::from)?;
         let desk = Arc::clone(&self.desk);
         let follower = Follower::begin(desk, id, request.after_sequence, heartbeat).await?;
         let (sender, outgoing) = self.openings.open()?;
@@ -225,7 +204,7 @@ impl v1::game_service_server::GameService for Games {
         request: Request<v1::ExportGameRequest>,
     ) -> Result<Response<Self::ExportGameStream>, Status> {
         self.check_running()?;
-        let id = read_name("name", &request.get_ref().name)?;
+        let id = read_name("name", &request.get_ref().name).map_err(ApiError::from)?;
         let (desk, key) = (Arc::clone(&self.desk), self.record_key.clone());
         let export = Export::begin(desk, key, &id).await?;
         let (sender, outgoing) = self.openings.open()?;
@@ -346,12 +325,12 @@ async fn list(
 
 /// A game as a list shows it, from its genesis and its last event.
 async fn summary(desk: &Desk, row: &GameRow) -> Result<v1::Game, ApiError> {
-    let (genesis, game) = crate::record::read_genesis(&row.genesis)?;
+    let (genesis, game) = stored_genesis(&row.genesis)?;
     let mut summary = v1::Game {
         sequence: row.sequence,
         state: row.state,
         fen: game.position().to_string(),
-        update_time: Some(view::timestamp(row.update_time_us)),
+        update_time: Some(write_us(row.update_time_us)),
         ..genesis
     };
     if let Some(position) = &mut summary.initial_position {

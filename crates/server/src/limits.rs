@@ -1,54 +1,16 @@
-//! Every limit of the services, in one place. The protos state each beside its field; a test
-//! compares the two.
+//! Every limit of the services, in one place: those of the fields of requests come from
+//! `referee-record`. The protos state each beside its field; a test compares the two.
 
 use std::time::Duration;
 
+pub use referee_record::limits::*;
+
 /// The largest message that is read, in bytes, after decompression.
 pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
-/// The longest text of a move, in bytes.
-pub const MOVE_BYTES_MAX: usize = 16;
-/// The longest name of a square, in bytes.
-pub const SQUARE_BYTES_MAX: usize = 2;
-/// The longest FEN, in bytes.
-pub const FEN_BYTES_MAX: usize = referee_chess::FEN_LENGTH_MAX;
-/// The greatest number of moves in a history.
-pub const HISTORY_MOVES_MAX: usize = referee_laws::History::MOVES_MAX;
 /// The greatest number of events of one game.
 pub const GAME_EVENTS_MAX: i64 = referee_store::limits::ENTRIES_PER_GAME;
-/// The longest name to show of a player, in bytes.
-pub const PLAYER_BYTES_MAX: usize = 256;
-/// The longest reason that a player gives, in bytes.
-pub const REASON_BYTES_MAX: usize = 256;
-/// The longest reason of a decision, in bytes.
-pub const DECISION_REASON_BYTES_MAX: usize = 1_024;
-/// The greatest number of squares in one touch.
-pub const TOUCHED_SQUARES_MAX: usize = 16;
-/// The greatest number of squares from which pieces are displaced at once.
-pub const DISPLACED_SQUARES_MAX: usize = 32;
-/// The greatest number of sides that are absent.
-pub const ABSENT_SIDES_MAX: usize = 2;
-/// The greatest time of a penalty or of extra time, in milliseconds: a day.
-pub const PENALTY_MS_MAX: u64 = 86_400_000;
-/// The greatest number of moves of a side before a game is taken over.
-pub const SETUP_MOVES_MAX: u32 = 1_000;
-/// The greatest number of illegal moves that are set.
-pub const SETUP_ILLEGAL_MOVES_MAX: u32 = 100;
-/// The greatest number of labels of a game.
-pub const LABELS_MAX: usize = 16;
 /// The greatest number of labels in a filter.
 pub const FILTER_LABELS_MAX: usize = 8;
-/// The longest key of a label, in bytes.
-pub const LABEL_KEY_BYTES_MAX: usize = 63;
-/// The longest value of a label, in bytes.
-pub const LABEL_VALUE_BYTES_MAX: usize = 256;
-/// The longest `game_id`, in bytes.
-pub const GAME_ID_BYTES_MAX: usize = 63;
-/// The longest resource name of a game, in bytes.
-pub const GAME_NAME_BYTES_MAX: usize = "games/".len() + GAME_ID_BYTES_MAX;
-/// The longest `request_id`, in bytes.
-pub const REQUEST_ID_BYTES_MAX: usize = 128;
-/// The longest name of a rule profile, in bytes.
-pub const PROFILE_NAME_BYTES_MAX: usize = 63;
 /// The longest page token, in bytes.
 pub const PAGE_TOKEN_BYTES_MAX: usize = 512;
 /// The greatest number of states in a filter.
@@ -94,8 +56,6 @@ pub const OPEN_STREAMS_MAX: usize = 50_000;
 pub const MATE_NODES_DEFAULT: u64 = 2_000_000;
 /// The greatest number of positions that it may visit: some seconds.
 pub const MATE_NODES_MAX: u64 = 10_000_000;
-/// The positions that the second look at a provisional result may visit.
-pub const MATE_NODES_PROVISIONAL: u64 = 20_000_000;
 /// The questions of who can mate that are worked on at once, beside those of games.
 pub const MATE_QUESTIONS_MAX: usize = 64;
 /// The positions of games that wait to be looked at by the whole mate solver; a further one is
@@ -135,10 +95,5 @@ pub const VERIFY_QUEUE_MAX: usize = 4;
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The entries of a record that are read at once to be exported.
 pub const EXPORT_PAGE_ENTRIES: usize = 256;
-/// The longest text of a key that is not in PEM, in bytes: 64 hexadecimal digits.
-pub const KEY_TEXT_BYTES_MAX: usize = 64;
 /// The longest file with a key, in bytes.
 pub const KEY_FILE_BYTES_MAX: usize = 4_096;
-/// How many findings of who can mate are looked into when a record is judged again. Few games have
-/// one, and each can take some seconds.
-pub const FINDINGS_EXAMINED_MAX: u32 = 64;

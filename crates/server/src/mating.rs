@@ -5,15 +5,16 @@ use std::sync::Arc;
 use referee_api::v1;
 use referee_chess::Color;
 use referee_laws::{CanMate, Game, can_mate_by};
+use referee_record::Fields;
+use referee_record::convert::InContract;
+use referee_record::convert::enums::can_mate_name;
+use referee_record::convert::evidence::write_no_mate;
+use referee_record::convert::position::read_game;
+use referee_record::convert::profile::read_profile;
 use tokio::sync::Semaphore;
 
-use crate::clocks::stored_color;
-use crate::fields::Fields;
 use crate::limits;
-use crate::profile_fields::read_profile;
-use crate::read::read_game;
 use crate::status::ApiError;
-use crate::view;
 
 /// Answers questions of who can mate, some at once.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ impl Mating {
         let position = request.position.as_ref();
         let profile = request.rule_profile.as_ref();
         let profile = read_profile("rule_profile", profile, position, &mut fields);
-        let side = stored_color(fields.choice("side", request.side));
+        let side = Color::from_v1(fields.choice("side", request.side));
         if request.budget_nodes > limits::MATE_NODES_MAX {
             let max = limits::MATE_NODES_MAX;
             fields.refuse(
@@ -99,17 +100,17 @@ fn answer(
 }
 
 fn write(side: Color, found: CanMate) -> v1::CanMateAnswer {
-    let can_mate = view::can_mate(&found).into();
+    let can_mate = can_mate_name(&found).into();
     let (mating_line, no_mate) = match found {
         CanMate::Yes(moves) => {
             let moves = moves.iter().map(ToString::to_string).collect();
             let line = v1::MatingLineEvidence {
-                side: view::color(side).into(),
+                side: side.to_v1().into(),
                 moves,
             };
             (Some(line), None)
         }
-        CanMate::No(proof) => (None, Some(view::no_mate(&proof))),
+        CanMate::No(proof) => (None, Some(write_no_mate(&proof))),
         CanMate::Unknown => (None, None),
     };
     v1::CanMateAnswer {

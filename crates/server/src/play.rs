@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use referee_api::v1;
+use referee_record::{Fields, read_name};
 use tokio::sync::watch;
 use tonic::Streaming;
 
 use crate::desk::Desk;
-use crate::fields::Fields;
 use crate::follow::{Follower, News, read_heartbeat};
-use crate::game_service::{check_after, read_name, submit};
+use crate::game_service::{check_after, submit};
 use crate::reject::translate;
 use crate::status::ApiError;
 use crate::stream::{Gone, Sender, stopped};

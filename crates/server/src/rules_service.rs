@@ -2,22 +2,22 @@
 
 use referee_api::v1;
 use referee_chess::{Bitboard, Epd, Fen, Position, ShredderFen, Square};
-use referee_laws::{Game, Profile};
+use referee_laws::Profile;
+use referee_record::Fields;
+use referee_record::convert::action::check_move_text;
+use referee_record::convert::position::{
+    from_game_error, read_game, read_start, read_variant, write_illegal_move, write_move,
+};
+use referee_record::convert::profile::{describe_profiles, read_profile};
+use referee_record::convert::ruling::{write_adjudication, write_citation};
 use tokio::sync::watch;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::actions::check_move_text;
-use crate::clocks::{limited, read_timing, write_settings};
-use crate::fields::Fields;
 use crate::limits;
 use crate::mating::Mating;
-use crate::profile_fields::{describe_profiles, read_profile, write_profile};
-use crate::read::{from_game_error, read_game, read_start, read_variant};
-use crate::record::taken_over;
 use crate::status::ApiError;
 use crate::stream::Outgoing;
 use crate::verdicts::Verdicts;
-use crate::view;
 
 /// Answers `RulesService`.
 #[derive(Clone)]
@@ -55,24 +55,7 @@ impl v1::rules_service_server::RulesService for Rules {
         &self,
         request: Request<v1::AdjudicatePositionRequest>,
     ) -> Result<Response<v1::AdjudicatePositionResponse>, Status> {
-        let request = request.get_ref();
-        let mut fields = Fields::default();
-        let position = request.position.as_ref();
-        let profile = read_profile(
-            "rule_profile",
-            request.rule_profile.as_ref(),
-            position,
-            &mut fields,
-        );
-        fields.finish()?;
-        let game = read_game("position", position, profile)?;
-        Ok(Response::new(v1::AdjudicatePositionResponse {
-            adjudication: Some(view::adjudication(
-                &game.adjudication(),
-                game.profile().parameters.points,
-            )),
-            fen: game.position().to_string(),
-        }))
+        Ok(Response::new(adjudicate(request.get_ref())?))
     }
 
     async fn can_mate(
@@ -108,6 +91,28 @@ impl v1::rules_service_server::RulesService for Rules {
     }
 }
 
+fn adjudicate(
+    request: &v1::AdjudicatePositionRequest,
+) -> Result<v1::AdjudicatePositionResponse, ApiError> {
+    let mut fields = Fields::default();
+    let position = request.position.as_ref();
+    let profile = read_profile(
+        "rule_profile",
+        request.rule_profile.as_ref(),
+        position,
+        &mut fields,
+    );
+    fields.finish()?;
+    let game = read_game("position", position, profile)?;
+    Ok(v1::AdjudicatePositionResponse {
+        adjudication: Some(write_adjudication(
+            &game.adjudication(),
+            game.profile().parameters.points,
+        )),
+        fen: game.position().to_string(),
+    })
+}
+
 fn validate(request: &v1::ValidateMoveRequest) -> Result<v1::ValidateMoveResponse, ApiError> {
     use v1::validate_move_response::Answer;
     let mut fields = Fields::default();
@@ -124,7 +129,7 @@ fn validate(request: &v1::ValidateMoveRequest) -> Result<v1::ValidateMoveRespons
     if let Some(outcome) = game.end_on_board() {
         let answer = Answer::Illegal(v1::IllegalMove {
             reason: v1::IllegalReason::GameOver.into(),
-            citation: outcome.citations.first().map(view::citation),
+            citation: outcome.citations.first().map(write_citation),
             text: format!("The game is over in this position. {}", outcome.text),
             ..v1::IllegalMove::default()
         });
@@ -133,16 +138,16 @@ fn validate(request: &v1::ValidateMoveRequest) -> Result<v1::ValidateMoveRespons
         });
     }
     let answer = match game.position().read_move(&request.r#move) {
-        Err(error) => Answer::Illegal(view::illegal_move(&error)),
+        Err(error) => Answer::Illegal(write_illegal_move(&error)),
         Ok(mv) => {
-            let played = view::legal_move(game.position(), mv);
+            let played = write_move(game.position(), mv);
             let after = game.after(mv).map_err(|error| {
                 ApiError::field("position.moves", format!("{error}, so no other move fits"))
             })?;
             Answer::Legal(v1::LegalMove {
                 r#move: Some(played),
                 fen: after.position().to_string(),
-                adjudication: Some(view::adjudication(
+                adjudication: Some(write_adjudication(
                     &after.adjudication(),
                     after.profile().parameters.points,
                 )),
@@ -188,7 +193,7 @@ fn generate(
     let found = position.legal_moves_from(from);
     let mut moves: Vec<v1::Move> = found
         .into_iter()
-        .map(|mv| view::legal_move(position, mv))
+        .map(|mv| write_move(position, mv))
         .collect();
     moves.sort_by(|a, b| a.uci.cmp(&b.uci));
     Ok(v1::GenerateLegalMovesResponse {
@@ -224,7 +229,7 @@ fn convert(request: &v1::ConvertNotationRequest) -> Result<v1::ConvertNotationRe
     for (ply, text) in (0..).zip(&start.moves) {
         let mv = position.read_move(text).map_err(|error| {
             let error = referee_laws::GameError::IllegalMove { ply, error };
-            crate::read::from_game_error("position", &start, &error)
+            from_game_error("position", &start, &error)
         })?;
         moves.push(match target {
             v1::Notation::San => position.san(mv).to_string(),
@@ -247,134 +252,6 @@ fn write_position(position: &Position, castling: v1::CastlingNotation) -> (Strin
         }
         v1::CastlingNotation::Unspecified | v1::CastlingNotation::Xfen => {
             (Fen(&setup).to_string(), Epd(&setup).to_string())
-        }
-    }
-}
-
-/// Checks and reads the game of a creation.
-pub(crate) fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game), ApiError> {
-    let mut fields = Fields::default();
-    fields.request_id("request_id", &request.request_id);
-    check_game_id(&request.game_id, &mut fields);
-    let empty = v1::Game::default();
-    let asked = fields
-        .required("game", request.game.as_ref())
-        .unwrap_or(&empty);
-    fields.length(
-        "game.white_player",
-        &asked.white_player,
-        limits::PLAYER_BYTES_MAX,
-    );
-    fields.length(
-        "game.black_player",
-        &asked.black_player,
-        limits::PLAYER_BYTES_MAX,
-    );
-    check_labels("game.labels", &asked.labels, &mut fields);
-    let position = asked.initial_position.as_ref();
-    let profile = read_profile(
-        "game.rule_profile",
-        asked.rule_profile.as_ref(),
-        position,
-        &mut fields,
-    );
-    let settings = asked.clock_settings.as_ref();
-    let setup = asked.setup.as_ref();
-    let timing = read_timing("game", settings, setup, &profile, &mut fields);
-    check_setup("game.setup", setup, &mut fields);
-    fields.finish()?;
-    let overrides = asked
-        .rule_profile
-        .as_ref()
-        .and_then(|profile| profile.overrides);
-    let resolved = write_profile(&profile, overrides);
-    let field = "game.initial_position";
-    let start = read_start(field, position, profile.variant.castling_mode())?;
-    let start = taken_over(start, timing, setup);
-    let game =
-        Game::new(profile, &start).map_err(|error| from_game_error(field, &start, &error))?;
-    let moves = game.history().moves();
-    let genesis = v1::Game {
-        white_player: asked.white_player.clone(),
-        black_player: asked.black_player.clone(),
-        rule_profile: Some(resolved),
-        initial_position: Some(v1::Position {
-            base: Some(v1::position::Base::Fen(base_fen(game.history().base()))),
-            moves: moves.map(|uci| uci.to_string()).collect(),
-        }),
-        labels: asked.labels.clone(),
-        clock_settings: Some(write_settings(&start.timing)),
-        setup: asked.setup,
-        ..v1::Game::default()
-    };
-    Ok((genesis, game))
-}
-
-/// Checks what a game is taken over with, besides its clocks.
-fn check_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) {
-    let Some(setup) = setup else { return };
-    for (name, count, max) in [
-        (
-            "white_illegal_moves",
-            setup.white_illegal_moves,
-            limits::SETUP_ILLEGAL_MOVES_MAX,
-        ),
-        (
-            "black_illegal_moves",
-            setup.black_illegal_moves,
-            limits::SETUP_ILLEGAL_MOVES_MAX,
-        ),
-        (
-            "plies_without_capture",
-            setup.plies_without_capture.unwrap_or_default(),
-            limits::HISTORY_MOVES_MAX as u32,
-        ),
-    ] {
-        limited(&format!("{field}.{name}"), count, max, fields);
-    }
-}
-
-/// Writes the position that a game begins in, with the double step just before it, without which a
-/// capture en passant that is not legal could not be explained after the game is read back.
-fn base_fen(base: &Position) -> String {
-    let mut setup = base.to_setup();
-    setup.en_passant = base.passed();
-    Fen(&setup).to_string()
-}
-
-fn check_game_id(id: &str, fields: &mut Fields) {
-    fields.length("game_id", id, limits::GAME_ID_BYTES_MAX);
-    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let fits = id.bytes().all(|byte| is_letter(byte) || byte == b'-')
-        && !id.starts_with('-')
-        && !id.ends_with('-');
-    if !fits {
-        fields.refuse(
-            "game_id",
-            "must be of lower-case letters, digits and hyphens, and begin and end with a letter \
-             or digit",
-        );
-    }
-}
-
-/// Checks the labels of a game or of a filter.
-pub(crate) fn check_labels(
-    field: &str,
-    labels: &std::collections::BTreeMap<String, String>,
-    fields: &mut Fields,
-) {
-    fields.count(field, "labels", labels.len(), limits::LABELS_MAX);
-    for (key, value) in labels.iter().take(limits::LABELS_MAX) {
-        fields.length(field, key, limits::LABEL_KEY_BYTES_MAX);
-        fields.length(field, value, limits::LABEL_VALUE_BYTES_MAX);
-        let rest = |byte: u8| {
-            byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'-'
-        };
-        if !key.starts_with(|c: char| c.is_ascii_lowercase()) || !key.bytes().all(rest) {
-            fields.refuse(
-                field,
-                "a key must be of lower-case letters, digits, `_` and `-`, and begin with a letter",
-            );
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use referee_api::v1::game_service_server::GameServiceServer;
 use referee_api::v1::rules_service_server::RulesServiceServer;
+use referee_record::RecordKey;
 use referee_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
@@ -16,7 +17,6 @@ use tonic_health::ServingStatus;
 use crate::afterthought::look;
 use crate::desk::Desk;
 use crate::game_service::Games;
-use crate::keys::RecordKey;
 use crate::limits;
 use crate::pulse::{Pulse, beat};
 use crate::reject::RejectLayer;

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use referee_api::v1::{self, ErrorReason};
+use referee_record::{Error, Violation};
 use referee_store::{AppendError, CreateError, Fault, ReadError};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
@@ -17,44 +18,11 @@ use crate::limits::{self, RETRY_DELAY};
 /// The domain of every `ErrorInfo`.
 pub const DOMAIN: &str = "chess-referee";
 
-/// Something wrong with a field of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The path of the field, such as `action.make_move.move`.
-    pub field: String,
-    /// What is wrong with it, and the way out.
-    pub description: String,
-    /// The limit and the actual size, where the field is above its limit.
-    pub limit: Option<(u64, u64)>,
-}
-
 /// Why a question could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApiError {
-    /// Fields are missing, malformed or above their limits.
-    InvalidFields(Vec<Violation>),
-    /// A position cannot be played from.
-    InvalidPosition {
-        /// The field with the position.
-        field: String,
-        /// The names of the issues.
-        issues: Vec<&'static str>,
-        /// What is wrong, in words.
-        description: String,
-    },
-    /// A move in a history is illegal.
-    IllegalHistory {
-        /// The field with the move.
-        field: String,
-        /// The number of moves before it.
-        ply: u32,
-        /// The text of the move.
-        text: String,
-        /// The name of the reason.
-        reason: &'static str,
-        /// What is wrong, in words.
-        description: String,
-    },
+    /// The request cannot be judged as it stands, or a record cannot be read.
+    Record(Error),
     /// A page token does not belong to the request.
     InvalidPageToken,
     /// A request id came before with other content.
@@ -190,43 +158,13 @@ fn clip(text: &mut String, bytes_max: usize) {
 impl ApiError {
     /// Returns the error of one field.
     pub fn field(field: impl Into<String>, description: impl Into<String>) -> ApiError {
-        ApiError::InvalidFields(vec![Violation {
-            field: field.into(),
-            description: description.into(),
-            limit: None,
-        }])
+        ApiError::Record(Error::field(field, description))
     }
 
     fn parts(&self) -> Parts {
         use ErrorReason as Reason;
         match self {
-            Self::InvalidFields(violations) => invalid_fields(violations),
-            Self::InvalidPosition {
-                field,
-                issues,
-                description,
-            } => Parts::new(
-                Code::InvalidArgument,
-                Reason::InvalidPosition,
-                format!("{field} cannot be played from: {description}"),
-            )
-            .with("issues", issues.join(","))
-            .at(field.clone(), description.clone()),
-            Self::IllegalHistory {
-                field,
-                ply,
-                text,
-                reason,
-                description,
-            } => Parts::new(
-                Code::InvalidArgument,
-                Reason::IllegalHistory,
-                format!("{field} is not legal: {description}"),
-            )
-            .with("ply", ply)
-            .with("move", text)
-            .with("illegal_reason", reason)
-            .at(field.clone(), description.clone()),
+            Self::Record(error) => of_record(error),
             Self::InvalidPageToken => {
                 let message = "page_token does not belong to this request; leave it out to begin \
                                with the first page, and keep the filter the same for all pages";
@@ -312,11 +250,7 @@ impl ApiError {
                 format!("the request is larger than {limit} bytes"),
             )
             .with("limit", limit),
-            Self::InvariantBroken { what } => Parts::new(
-                Code::Internal,
-                Reason::InvariantBroken,
-                format!("a bug of the referee: {what}"),
-            ),
+            Self::InvariantBroken { what } => broken(what),
         }
     }
 
@@ -338,7 +272,41 @@ impl ApiError {
     }
 }
 
-fn invalid_fields(violations: &[Violation]) -> Parts {
+fn of_record(error: &Error) -> Parts {
+    let message = error.to_string();
+    match error {
+        Error::InvalidFields(violations) => invalid_fields(violations, message),
+        Error::InvalidPosition {
+            field,
+            issues,
+            description,
+        } => Parts::new(Code::InvalidArgument, ErrorReason::InvalidPosition, message)
+            .with("issues", issues.join(","))
+            .at(field.clone(), description.clone()),
+        Error::IllegalHistory {
+            field,
+            ply,
+            text,
+            reason,
+            description,
+        } => Parts::new(Code::InvalidArgument, ErrorReason::IllegalHistory, message)
+            .with("ply", ply)
+            .with("move", text)
+            .with("illegal_reason", reason)
+            .at(field.clone(), description.clone()),
+        Error::Damaged { .. } | Error::Misjudged { .. } => broken(&message),
+    }
+}
+
+fn broken(what: &str) -> Parts {
+    Parts::new(
+        Code::Internal,
+        ErrorReason::InvariantBroken,
+        format!("a bug of the referee: {what}"),
+    )
+}
+
+fn invalid_fields(violations: &[Violation], message: String) -> Parts {
     let limits: Vec<(u64, u64)> = violations.iter().filter_map(|found| found.limit).collect();
     // A field above its limit is often wrong in other ways, too.
     let is_above = |found: &Violation| {
@@ -350,11 +318,7 @@ fn invalid_fields(violations: &[Violation]) -> Parts {
     } else {
         ErrorReason::InvalidField
     };
-    let message: Vec<String> = violations
-        .iter()
-        .map(|found| format!("{}: {}", found.field, found.description))
-        .collect();
-    let mut parts = Parts::new(Code::InvalidArgument, reason, message.join("; "));
+    let mut parts = Parts::new(Code::InvalidArgument, reason, message);
     if let (ErrorReason::LimitExceeded, Some((limit, actual))) = (reason, limits.first()) {
         parts = parts.with("limit", limit).with("actual", actual);
     }
@@ -386,6 +350,12 @@ impl From<ApiError> for Status {
             details.set_retry_info(Some(delay));
         }
         Status::with_error_details(parts.code, parts.message, details)
+    }
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> ApiError {
+        ApiError::Record(error)
     }
 }
 

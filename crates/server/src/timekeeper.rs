@@ -10,46 +10,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use referee_api::v1;
 use referee_chess::Color;
-use referee_laws::{FlagMode, Game, Intent, Keeper, Time};
+use referee_laws::{Game, Keeper, Time};
+use referee_record::{Finding, deadline, deadline_us, hash_action, resource_name, time_us};
 use referee_store::{AppendError, DownSpan, Postponement};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use crate::clocks::duration;
-use crate::desk::{Cell, Desk, Live, key_of, resource_name};
-use crate::finding::Finding;
+use crate::desk::{Cell, Desk, Live, key_of};
 use crate::limits;
 use crate::pulse::us;
 use crate::status::{ApiError, from_append};
 use crate::stream::stopped;
-use crate::view;
-
-/// Whose flag falls by itself if nothing happens before, and when.
-fn deadline(game: &Game) -> Option<(Color, Time)> {
-    let clocks = &game.standing().clocks;
-    let falls_by_itself = game.keeper() == Keeper::Referee
-        && game.profile().parameters.flag_mode == FlagMode::Clock
-        && game.outcome().is_none();
-    let side = clocks.running.filter(|_| falls_by_itself)?;
-    // A flag that is known to be down has had its consequences.
-    let deadline = clocks.deadline()?;
-    (!clocks.side(side).flag_down).then_some((side, deadline))
-}
-
-/// When a flag of the game falls by itself if nothing happens before, in microseconds since 1970.
-pub(crate) fn deadline_us(game: &Game) -> Option<i64> {
-    deadline(game).map(|(_, time)| time_us(time))
-}
-
-fn time_us(time: Time) -> i64 {
-    // The time line ends long before that many microseconds overflow.
-    i64::try_from(time.ms())
-        .unwrap_or(i64::MAX)
-        .saturating_mul(1_000)
-}
 
 fn ms_of(time_us: i64) -> u64 {
     u64::try_from(time_us / 1_000).unwrap_or_default()
@@ -104,7 +77,7 @@ impl Desk {
             if live.down_spans_seen == known {
                 return Ok(());
             }
-            let Some(since) = running_since(&live.game) else {
+            let Some(since) = running_since(&live.folded.game) else {
                 live.down_spans_seen = known;
                 return Ok(());
             };
@@ -114,13 +87,13 @@ impl Desk {
                 .await?;
             let owed = spans
                 .into_iter()
-                .find_map(|span| Some((span, down_ms(&live.game, span)?)));
+                .find_map(|span| Some((span, down_ms(&live.folded.game, span)?)));
             let Some((span, down_ms)) = owed else {
                 live.down_spans_seen = known;
                 return Ok(());
             };
             let from_us = span.to_us.saturating_sub(ms_of_us(down_ms));
-            match deadline(&live.game) {
+            match deadline(&live.folded.game) {
                 // The flag fell while the referee was there, though it was not written any more.
                 Some((side, deadline)) if time_us(deadline) < from_us => {
                     self.record_flag(cell, slot, id, (side, deadline)).await?;
@@ -142,12 +115,8 @@ impl Desk {
         id: &str,
         (span, down_ms): (DownSpan, u64),
     ) -> Result<(), ApiError> {
-        let sequence = slot.as_ref().map_or(0, |live| live.sequence);
-        let finding = Finding {
-            request_id: format!("referee down {}", sequence + 1),
-            kind: v1::referee_finding::Kind::DownTime(duration(down_ms)),
-            intent: Intent::WasDown { down_ms },
-        };
+        let sequence = slot.as_ref().map_or(0, |live| live.folded.sequence);
+        let finding = Finding::down_time(down_ms, sequence + 1);
         let to = Time::from_ms(ms_of(span.to_us)).unwrap_or_default();
         self.record_finding((cell, slot, id), finding, (to, span.to_us))
             .await
@@ -160,12 +129,8 @@ impl Desk {
         id: &str,
         (side, deadline): (Color, Time),
     ) -> Result<(), ApiError> {
-        let sequence = slot.as_ref().map_or(0, |live| live.sequence);
-        let finding = Finding {
-            request_id: format!("referee flag {}", sequence + 1),
-            kind: v1::referee_finding::Kind::FlagFallen(view::color(side).into()),
-            intent: Intent::FlagFell { side },
-        };
+        let sequence = slot.as_ref().map_or(0, |live| live.folded.sequence);
+        let finding = Finding::flag_fallen(side, sequence + 1);
         // A flag is down from the first moment after its deadline.
         let down = deadline.checked_add_ms(1).unwrap_or(deadline);
         self.record_finding((cell, slot, id), finding, (down, time_us(down)))
@@ -180,7 +145,9 @@ impl Desk {
         times: (Time, i64),
     ) -> Result<(), ApiError> {
         let (message, action) = finding.into_action();
-        let recorded = self.record(place, &message, &action, times).await?;
+        let recorded = self
+            .record(place, (&message, hash_action(&message)), &action, times)
+            .await?;
         if recorded.is_some_and(|response| response.event.is_none()) {
             return Err(ApiError::InvariantBroken {
                 what: format!("the referee refused what it found: {}", message.request_id),
@@ -197,7 +164,7 @@ impl Desk {
             let mut slot = cell.live.lock().await;
             self.settle_down_time(&cell, &mut slot, id).await?;
             let live = self.up_to_date(&cell, &mut slot, id).await?;
-            let fallen = deadline(&live.game).filter(|&(_, deadline)| {
+            let fallen = deadline(&live.folded.game).filter(|&(_, deadline)| {
                 let settled_us = time_us(deadline).saturating_add(us(limits::FLAG_SETTLING));
                 self.now_us() > settled_us
             });
@@ -207,8 +174,8 @@ impl Desk {
             }
             let postponement = Postponement {
                 key: key_of(id),
-                expected_sequence: live.sequence,
-                deadline_us: deadline_us(&live.game),
+                expected_sequence: live.folded.sequence,
+                deadline_us: deadline_us(&live.folded.game),
             };
             match self.store().postpone(postponement).await {
                 Ok(()) => return Ok(()),

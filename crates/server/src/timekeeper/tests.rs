@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use referee_api::v1;
 use referee_api::v1::action::Kind;
+use referee_record::convert::action::read_action;
+use referee_record::read_creation;
 use referee_store::{GameKey, NewGame, SqliteStore, Store};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use super::look_at_due;
-use crate::actions::read_action;
 use crate::desk::{Desk, PLATFORM, key_of};
 use crate::limits;
 use crate::pulse::{Pulse, us};
-use crate::rules_service::read_creation;
 
 /// The games whose flags two timekeepers find at the same time.
 const GAMES: usize = 24;
