@@ -9,17 +9,16 @@ use referee_laws::{
     Seat, Termination, TimeControl,
 };
 use referee_pgn::{GameReader, Item, Outcome, Reading, Tags};
+use referee_record::convert::InContract;
+use referee_record::convert::action::Submitted;
+use referee_record::convert::clocks::{ToldTime, stored_line};
+use referee_record::convert::time::write_ms;
+use referee_record::{Error, Fields, FoldedGame, read_creation};
 
-use crate::actions::Submitted;
-use crate::clocks::{ToldTime, stored_line};
-use crate::desk::{Desk, Live};
-use crate::fields::Fields;
+use crate::desk::Desk;
 use crate::limits;
-use crate::record::damaged;
-use crate::rules_service::read_creation;
 use crate::status::ApiError;
 use crate::verdicts::write_fault;
-use crate::view;
 
 /// Writes a game in the export format.
 pub(crate) async fn export(desk: &Desk, id: &str) -> Result<String, ApiError> {
@@ -80,7 +79,7 @@ async fn clocks_after_moves(
     while after < last {
         let events = desk.events(id, after, limits::EVENTS_PAGE_MAX).await?;
         if events.is_empty() {
-            return Err(damaged("an event is missing"));
+            return Err(Error::damaged("an event is missing").into());
         }
         for event in events {
             after = event.sequence;
@@ -130,7 +129,7 @@ fn set_after(event: &v1::GameEvent) -> Result<Option<u64>, ApiError> {
     Ok(None)
 }
 
-fn write_tags(live: &Live, tags: &mut Tags) {
+fn write_tags(live: &FoldedGame, tags: &mut Tags) {
     let genesis = &live.genesis;
     let label = |name: &str| genesis.labels.get(name).map(String::as_str);
     let mut set = |name, value: Option<&str>| {
@@ -350,7 +349,7 @@ fn read_actions(reading: &Reading, control: Option<&TimeControl>) -> Vec<(v1::Ac
 
 fn import_move(index: usize, side: Color, uci: String, elapsed_ms: u64) -> (v1::Action, Submitted) {
     let message = v1::Action {
-        seat: view::seat(Some(side)).into(),
+        seat: Seat::Player(side).to_v1().into(),
         // No caller can send a request id with blanks, and the game belongs to this import.
         request_id: format!("import {index}"),
         kind: Some(v1::action::Kind::MakeMove(v1::MakeMove {
@@ -358,9 +357,7 @@ fn import_move(index: usize, side: Color, uci: String, elapsed_ms: u64) -> (v1::
             ..v1::MakeMove::default()
         })),
         platform_time: Some(v1::PlatformTime {
-            kind: Some(v1::platform_time::Kind::Elapsed(crate::clocks::duration(
-                elapsed_ms,
-            ))),
+            kind: Some(v1::platform_time::Kind::Elapsed(write_ms(elapsed_ms))),
         }),
         ..v1::Action::default()
     };
@@ -370,7 +367,7 @@ fn import_move(index: usize, side: Color, uci: String, elapsed_ms: u64) -> (v1::
 }
 
 fn import_clock(index: usize, side: Color, left_ms: u64) -> (v1::Action, Submitted) {
-    let of = |color| (side == color).then(|| crate::clocks::duration(left_ms));
+    let of = |color| (side == color).then(|| write_ms(left_ms));
     let message = v1::Action {
         seat: v1::Seat::Arbiter.into(),
         request_id: format!("import {index} clock"),
@@ -398,7 +395,7 @@ fn import_result(result: GameResult) -> (v1::Action, Submitted) {
         seat: v1::Seat::Arbiter.into(),
         request_id: "import result".to_owned(),
         kind: Some(v1::action::Kind::SignResult(v1::SignResult {
-            result: view::result(result).into(),
+            result: result.to_v1().into(),
         })),
         ..v1::Action::default()
     };
@@ -487,7 +484,7 @@ pub(crate) async fn import(
 ) -> Result<v1::ImportPgnResponse, ApiError> {
     let (genesis, game) = read_creation(&import.creation)?;
     if game.keeper() != Keeper::Platform {
-        return Err(damaged("the keeper of an imported game"));
+        return Err(Error::damaged("the keeper of an imported game").into());
     }
     // The text is judged as a whole before anything is written of it.
     try_out(game.clone(), &import.actions)?;

@@ -6,16 +6,18 @@ use std::time::Duration;
 use referee_api::v1;
 use referee_laws::{Finding, GameResult, Profile, Review, Variant};
 use referee_pgn::{Fault, FaultKind, Game, GameReader, Item, Reading, Severity, Tags};
+use referee_record::Fields;
+use referee_record::convert::InContract;
+use referee_record::convert::evidence::write_no_mate;
+use referee_record::convert::profile::read_profile;
+use referee_record::convert::ruling::write_outcome;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tonic::Streaming;
 
-use crate::fields::Fields;
 use crate::limits;
-use crate::profile_fields::read_profile;
 use crate::status::ApiError;
 use crate::stream::{Openings, Outgoing, Sender, stopped};
-use crate::view;
 
 /// Verifies texts, some at once.
 #[derive(Clone)]
@@ -224,9 +226,9 @@ fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesRe
         plies: game.moves.len() as u32,
         fen: game.final_position().to_string(),
         recorded_result: recorded
-            .map_or(v1::GameResult::Ongoing, view::result)
+            .map_or(v1::GameResult::Ongoing, InContract::to_v1)
             .into(),
-        outcome: Some(view::outcome(outcome.as_ref(), points)),
+        outcome: Some(write_outcome(outcome.as_ref(), points)),
         faults: reading.faults.iter().map(write_fault).collect(),
         sound: findings.is_empty() && reading.unplayed == 0,
         findings,
@@ -270,15 +272,15 @@ fn write_finding(finding: &Finding, points: referee_laws::Points) -> v1::GameFin
     let kind = match finding {
         Finding::PlayedOn { ply, outcome } => Kind::PlayedOn(v1::PlayedOn {
             ply: *ply,
-            outcome: Some(view::outcome(Some(outcome), points)),
+            outcome: Some(write_outcome(Some(outcome), points)),
         }),
         Finding::ResultConflict { recorded, outcome } => Kind::ResultConflict(v1::ResultConflict {
-            recorded: view::result(*recorded).into(),
-            outcome: Some(view::outcome(Some(outcome), points)),
+            recorded: recorded.to_v1().into(),
+            outcome: Some(write_outcome(Some(outcome), points)),
         }),
-        Finding::WinnerCannotMate { no_mate } => Kind::WinnerCannotMate(view::no_mate(no_mate)),
+        Finding::WinnerCannotMate { no_mate } => Kind::WinnerCannotMate(write_no_mate(no_mate)),
         Finding::ResultMissing { outcome } => Kind::ResultMissing(v1::ResultMissing {
-            outcome: Some(view::outcome(Some(outcome), points)),
+            outcome: Some(write_outcome(Some(outcome), points)),
         }),
     };
     v1::GameFinding {

@@ -3,26 +3,28 @@
 use referee_api::v1;
 use referee_chess::{Color, Role, Square};
 use referee_laws::{
-    Action, CLOCK_MS_MAX, ClaimDecision, ClaimIntent, Decision, GameResult, Intent, MoveIntent,
-    Score, Seat, TouchIntent,
+    Action, CLOCK_MS_MAX, ClaimDecision, ClaimIntent, Decision, DrawClaim, GameResult, Intent,
+    MoveIntent, Score, Seat, TouchIntent,
 };
 
-use crate::clocks::{ToldTime, limited, read_ms, read_told_time, stored_color};
+use super::clocks::{ToldTime, limited, read_told_time};
+use super::enums::InContract;
+use super::time::read_ms;
+use crate::error::Error;
 use crate::fields::Fields;
 use crate::limits;
-use crate::standing::{read_claim_kind, stored_role};
-use crate::status::ApiError;
-use crate::view;
 
 /// An action as it was read, and when the platform says that it happened.
 #[derive(Debug)]
-pub(crate) struct Submitted {
-    pub(crate) action: Action,
-    pub(crate) told_time: Option<ToldTime>,
+pub struct Submitted {
+    /// What is wanted, for the rules.
+    pub action: Action,
+    /// When it happened, where the platform says so.
+    pub told_time: Option<ToldTime>,
 }
 
 /// Checks a text that is to be a move: whether it is one is for the ruling to say.
-pub(crate) fn check_move_text(field: &str, text: &str, fields: &mut Fields) {
+pub fn check_move_text(field: &str, text: &str, fields: &mut Fields) {
     if text.is_empty() {
         fields.refuse(
             field,
@@ -33,29 +35,27 @@ pub(crate) fn check_move_text(field: &str, text: &str, fields: &mut Fields) {
 }
 
 /// Reads an action; what `request_id` and `expected_sequence` ask is not looked at here.
-pub(crate) fn read_action(message: &v1::Action) -> Result<Submitted, ApiError> {
+pub fn read_action(message: &v1::Action) -> Result<Submitted, Error> {
     let mut fields = Fields::default();
     fields.request_id("action.request_id", &message.request_id);
     read_wanted(message, fields)
 }
 
 /// Reads an action that was recorded: the service itself may have named it, as an import does.
-pub(crate) fn read_stored_action(message: &v1::Action) -> Result<Submitted, ApiError> {
+pub fn read_stored_action(message: &v1::Action) -> Result<Submitted, Error> {
     read_wanted(message, Fields::default())
 }
 
-fn read_wanted(message: &v1::Action, mut fields: Fields) -> Result<Submitted, ApiError> {
+fn read_wanted(message: &v1::Action, mut fields: Fields) -> Result<Submitted, Error> {
     if message
         .expected_sequence
         .is_some_and(|sequence| sequence < 0)
     {
         fields.refuse("action.expected_sequence", "must not be negative");
     }
-    let seat = match fields.choice("action.seat", message.seat) {
-        v1::Seat::White => Seat::Player(Color::White),
-        v1::Seat::Black => Seat::Player(Color::Black),
-        v1::Seat::Arbiter => Seat::Arbiter,
-        v1::Seat::Unspecified | v1::Seat::Referee => {
+    let seat = match Seat::from_v1(fields.choice("action.seat", message.seat)) {
+        Some(seat @ (Seat::Player(_) | Seat::Arbiter)) => seat,
+        Some(Seat::Referee) | None => {
             fields.refuse(
                 "action.seat",
                 "must be SEAT_WHITE, SEAT_BLACK or SEAT_ARBITER",
@@ -195,8 +195,7 @@ impl Reader<'_> {
 
     fn claim(&mut self, message: &v1::ClaimDraw) -> Intent {
         let field = "action.claim_draw.claim";
-        let kind = self.fields.choice(field, message.claim);
-        let claim = read_claim_kind(kind);
+        let claim = DrawClaim::from_v1(self.fields.choice(field, message.claim));
         if claim.is_none() {
             self.fields
                 .refuse(field, "is required: say what is claimed");
@@ -211,7 +210,7 @@ impl Reader<'_> {
             self.fields,
         );
         Intent::Claim(ClaimIntent {
-            claim: claim.unwrap_or(referee_laws::DrawClaim::Threefold),
+            claim: claim.unwrap_or(DrawClaim::Threefold),
             intended: (!text.is_empty()).then(|| text.clone()),
             ply: message.ply,
             gone_ms,
@@ -235,11 +234,7 @@ impl Reader<'_> {
         Intent::Touch {
             squares,
             order_unknown: message.order_unknown,
-            intent: match intent {
-                v1::TouchIntent::Unspecified => TouchIntent::Play,
-                v1::TouchIntent::Adjust => TouchIntent::Adjust,
-                v1::TouchIntent::Accidental => TouchIntent::Accidental,
-            },
+            intent: TouchIntent::from_v1(intent).unwrap_or_default(),
         }
     }
 
@@ -256,7 +251,7 @@ impl Reader<'_> {
 
     fn signed(&mut self, message: &v1::SignResult) -> Intent {
         let field = "action.sign_result.result";
-        let result = view::read_result(self.fields.choice(field, message.result));
+        let result = GameResult::from_v1(self.fields.choice(field, message.result));
         if result.is_none() {
             self.fields.refuse(
                 field,
@@ -348,15 +343,11 @@ impl Reader<'_> {
             Kind::PermitDrawOffer(_) => Decision::PermitDrawOffer,
             Kind::DecideClaim(it) => {
                 let field = format!("{field}.decide_claim.decision");
-                Decision::DecideClaim(match self.fields.choice(&field, it.decision) {
-                    v1::ClaimDecision::Accept => ClaimDecision::Accept,
-                    v1::ClaimDecision::Reject => ClaimDecision::Reject,
-                    v1::ClaimDecision::Postpone => ClaimDecision::Postpone,
-                    v1::ClaimDecision::Unspecified => {
-                        self.fields.refuse(&field, "is required");
-                        ClaimDecision::Postpone
-                    }
-                })
+                let decision = ClaimDecision::from_v1(self.fields.choice(&field, it.decision));
+                if decision.is_none() {
+                    self.fields.refuse(&field, "is required");
+                }
+                Decision::DecideClaim(decision.unwrap_or(ClaimDecision::Postpone))
             }
             Kind::SetCounters(it) => self.counters(&format!("{field}.set_counters"), it),
             Kind::Confirm(_) => Decision::Confirm,
@@ -411,7 +402,7 @@ impl Reader<'_> {
     }
 
     fn role(&mut self, field: &str, number: i32) -> Role {
-        stored_role(self.fields.choice(field, number)).unwrap_or_else(|| {
+        Role::from_v1(self.fields.choice(field, number)).unwrap_or_else(|| {
             self.fields
                 .refuse(field, "is required: a kind of piece, such as ROLE_QUEEN");
             Role::Queen
@@ -419,7 +410,7 @@ impl Reader<'_> {
     }
 
     fn any_color(&mut self, field: &str, number: i32) -> Option<Color> {
-        stored_color(self.fields.choice(field, number))
+        Color::from_v1(self.fields.choice(field, number))
     }
 
     fn color(&mut self, field: &str, number: i32) -> Color {
@@ -439,12 +430,6 @@ impl Reader<'_> {
     }
 
     fn score(&mut self, field: &str, number: i32) -> Option<Score> {
-        match self.fields.choice(field, number) {
-            v1::Score::Unspecified => None,
-            v1::Score::Zero => Some(Score::Zero),
-            v1::Score::Half => Some(Score::Half),
-            v1::Score::One => Some(Score::One),
-            v1::Score::Other => Some(Score::Other),
-        }
+        Score::from_v1(self.fields.choice(field, number))
     }
 }

@@ -1,73 +1,19 @@
 //! Clocks between the contract and the rules: settings, readings, ledger lines.
 
-use prost_types::Duration;
 use referee_api::v1;
-use referee_chess::Color;
 use referee_laws::{
-    Bonus, CLOCK_MS_MAX, ClockSetup, Clocks, Keeper, LedgerCause, LedgerLine, Period, Profile,
-    SideClock, TIME_CONTROL_LENGTH_MAX, TIME_MS_MAX, Time, TimeControl, Timing,
+    Bonus, CLOCK_MS_MAX, ClockSetup, Clocks, Color, Game, Keeper, LedgerCause, LedgerLine, Period,
+    Profile, SideClock, TIME_CONTROL_LENGTH_MAX, TIME_MS_MAX, Time, TimeControl, Timing,
 };
 
+use super::enums::{InContract, write_optional};
+use super::time::{read_ms, stored_ms, stored_time, write_ms, write_time};
+use crate::error::Error;
 use crate::fields::Fields;
 use crate::limits;
-use crate::record::damaged;
-use crate::status::ApiError;
-
-/// Writes milliseconds as a duration.
-pub(crate) fn duration(ms: u64) -> Duration {
-    Duration {
-        // At most the limit of the time line.
-        seconds: (ms / 1_000) as i64,
-        nanos: (ms % 1_000) as i32 * 1_000_000,
-    }
-}
-
-/// Reads a duration of whole milliseconds from 0 to a limit.
-pub(crate) fn read_ms(
-    field: &str,
-    value: Option<Duration>,
-    ms_max: u64,
-    fields: &mut Fields,
-) -> Option<u64> {
-    let value = value?;
-    let ms = whole_ms(value).filter(|&ms| ms <= ms_max);
-    if ms.is_none() {
-        fields.refuse(
-            field,
-            format!(
-                "must be from 0 to {} seconds, in whole milliseconds",
-                ms_max as f64 / 1_000.0
-            ),
-        );
-    }
-    Some(ms.unwrap_or_default())
-}
-
-fn whole_ms(value: Duration) -> Option<u64> {
-    let seconds = u64::try_from(value.seconds).ok()?;
-    let nanos = u64::try_from(value.nanos).ok()?;
-    if nanos >= 1_000_000_000 || nanos % 1_000_000 != 0 {
-        return None;
-    }
-    seconds.checked_mul(1_000)?.checked_add(nanos / 1_000_000)
-}
-
-/// Reads a duration that this program has written.
-pub(crate) fn stored_ms(value: Option<Duration>) -> Result<Option<u64>, ApiError> {
-    value
-        .map(|value| whole_ms(value).ok_or_else(|| damaged("a duration")))
-        .transpose()
-}
-
-/// Reads a point of the time line that this program has written.
-pub(crate) fn stored_time(value: Option<Duration>) -> Result<Option<Time>, ApiError> {
-    stored_ms(value)?
-        .map(|ms| Time::from_ms(ms).map_err(|_| damaged("a time")))
-        .transpose()
-}
 
 /// Reads how the time of a game is kept.
-pub(crate) fn read_timing(
+pub fn read_timing(
     field: &str,
     settings: Option<&v1::ClockSettings>,
     setup: Option<&v1::Setup>,
@@ -76,10 +22,8 @@ pub(crate) fn read_timing(
 ) -> Timing {
     let empty = v1::ClockSettings::default();
     let settings = settings.unwrap_or(&empty);
-    let keeper = match fields.choice(&format!("{field}.clock_settings.keeper"), settings.keeper) {
-        v1::ClockKeeper::Unspecified | v1::ClockKeeper::Referee => Keeper::Referee,
-        v1::ClockKeeper::Platform => Keeper::Platform,
-    };
+    let keeper = fields.choice(&format!("{field}.clock_settings.keeper"), settings.keeper);
+    let keeper = Keeper::from_v1(keeper).unwrap_or(Keeper::Referee);
     let mut read = |control: &Option<v1::TimeControl>, name: &str| {
         let field = format!("{field}.clock_settings.{name}");
         read_control(&field, control.as_ref()?, profile, fields)
@@ -126,7 +70,7 @@ fn read_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) -> Cl
 }
 
 /// Checks a number that begins with 0.
-pub(crate) fn limited(field: &str, value: u32, max: u32, fields: &mut Fields) {
+pub fn limited(field: &str, value: u32, max: u32, fields: &mut Fields) {
     if value > max {
         fields.refuse(field, format!("must be from 0 to {max}"));
     }
@@ -210,27 +154,31 @@ fn read_period(field: &str, message: &v1::TimePeriod, fields: &mut Fields) -> Pe
     }
 }
 
-fn read_bonus(mode: v1::BonusMode, ms: u64) -> Bonus {
-    match mode {
-        _ if ms == 0 => Bonus::None,
-        v1::BonusMode::Unspecified => Bonus::None,
-        v1::BonusMode::Fischer => Bonus::Fischer(ms),
-        v1::BonusMode::Bronstein => Bonus::Bronstein(ms),
-        v1::BonusMode::Delay => Bonus::Delay(ms),
-    }
+/// Makes both directions of what a bonus does from one list.
+macro_rules! bonus_modes {
+    ($($mode:ident),+) => {
+        /// A bonus of nothing is none, whatever it would do.
+        fn read_bonus(mode: v1::BonusMode, ms: u64) -> Bonus {
+            match mode {
+                _ if ms == 0 => Bonus::None,
+                v1::BonusMode::Unspecified => Bonus::None,
+                $(v1::BonusMode::$mode => Bonus::$mode(ms),)+
+            }
+        }
+
+        fn bonus_mode(bonus: Bonus) -> v1::BonusMode {
+            match bonus {
+                Bonus::None => v1::BonusMode::Unspecified,
+                $(Bonus::$mode(_) => v1::BonusMode::$mode,)+
+            }
+        }
+    };
 }
 
-fn bonus_mode(bonus: Bonus) -> v1::BonusMode {
-    match bonus {
-        Bonus::None => v1::BonusMode::Unspecified,
-        Bonus::Fischer(_) => v1::BonusMode::Fischer,
-        Bonus::Bronstein(_) => v1::BonusMode::Bronstein,
-        Bonus::Delay(_) => v1::BonusMode::Delay,
-    }
-}
+bonus_modes!(Fischer, Bronstein, Delay);
 
 /// Writes the settings as they were resolved, so that a stored game keeps them.
-pub(crate) fn write_settings(timing: &Timing) -> v1::ClockSettings {
+pub fn write_settings(timing: &Timing) -> v1::ClockSettings {
     let control = |control: &Option<TimeControl>| {
         control.as_ref().map(|control| v1::TimeControl {
             pgn: String::new(),
@@ -239,9 +187,9 @@ pub(crate) fn write_settings(timing: &Timing) -> v1::ClockSettings {
                 .iter()
                 .map(|period| v1::TimePeriod {
                     moves: period.moves.unwrap_or_default(),
-                    time: Some(duration(period.time_ms)),
+                    time: Some(write_ms(period.time_ms)),
                     bonus_mode: bonus_mode(period.bonus).into(),
-                    bonus: (period.bonus.ms() > 0).then(|| duration(period.bonus.ms())),
+                    bonus: (period.bonus.ms() > 0).then(|| write_ms(period.bonus.ms())),
                 })
                 .collect(),
             increment_at_start: Some(control.increment_at_start()),
@@ -249,11 +197,7 @@ pub(crate) fn write_settings(timing: &Timing) -> v1::ClockSettings {
     };
     let same = timing.white == timing.black;
     v1::ClockSettings {
-        keeper: match timing.keeper {
-            Keeper::Referee => v1::ClockKeeper::Referee,
-            Keeper::Platform => v1::ClockKeeper::Platform,
-        }
-        .into(),
+        keeper: timing.keeper.to_v1().into(),
         time_control: if same { control(&timing.white) } else { None },
         white_time_control: if same { None } else { control(&timing.white) },
         black_time_control: if same { None } else { control(&timing.black) },
@@ -261,50 +205,50 @@ pub(crate) fn write_settings(timing: &Timing) -> v1::ClockSettings {
 }
 
 /// Writes both clocks.
-pub(crate) fn write_clocks(clocks: &Clocks) -> v1::Clocks {
+pub fn write_clocks(clocks: &Clocks) -> v1::Clocks {
     v1::Clocks {
         white: Some(write_side(&clocks.white)),
         black: Some(write_side(&clocks.black)),
-        running: write_color(clocks.running).into(),
-        since: clocks.since.map(|time| duration(time.ms())),
-        spent: (clocks.spent_ms > 0).then(|| duration(clocks.spent_ms)),
+        running: write_optional(clocks.running).into(),
+        since: clocks.since.map(write_time),
+        spent: (clocks.spent_ms > 0).then(|| write_ms(clocks.spent_ms)),
         paused: clocks.paused,
-        deadline: clocks.deadline().map(|time| duration(time.ms())),
+        deadline: clocks.deadline().map(write_time),
     }
 }
 
 fn write_side(clock: &SideClock) -> v1::SideClock {
     let bonus = clock.bonus();
     v1::SideClock {
-        time_left: clock.left_ms.map(duration),
+        time_left: clock.left_ms.map(write_ms),
         period: clock.period.into(),
         moves_in_period: clock.moves_in_period,
         moves: clock.moves,
         flag_down: clock.flag_down,
         bonus_mode: bonus_mode(bonus).into(),
-        bonus: (bonus.ms() > 0).then(|| duration(bonus.ms())),
+        bonus: (bonus.ms() > 0).then(|| write_ms(bonus.ms())),
     }
 }
 
 /// Reads clocks that were stored. The time controls are those of the clocks before, unless the
 /// bonus was changed (guideline III.4).
-pub(crate) fn stored_clocks(message: &v1::Clocks, before: &Clocks) -> Result<Clocks, ApiError> {
+pub fn stored_clocks(message: &v1::Clocks, before: &Clocks) -> Result<Clocks, Error> {
     let side = |message: &Option<v1::SideClock>, before: &SideClock| {
-        let message = message.as_ref().ok_or_else(|| damaged("a clock"))?;
+        let message = message.as_ref().ok_or_else(|| Error::damaged("a clock"))?;
         stored_side(message, before)
     };
     Ok(Clocks {
         white: side(&message.white, &before.white)?,
         black: side(&message.black, &before.black)?,
-        running: stored_color(message.running()),
+        running: Color::from_v1(message.running()),
         since: stored_time(message.since)?,
         spent_ms: stored_ms(message.spent)?.unwrap_or_default(),
         paused: message.paused,
     })
 }
 
-fn stored_side(message: &v1::SideClock, before: &SideClock) -> Result<SideClock, ApiError> {
-    let wrong = |_| damaged("the period of a clock");
+fn stored_side(message: &v1::SideClock, before: &SideClock) -> Result<SideClock, Error> {
+    let wrong = |_| Error::damaged("the period of a clock");
     let period = u8::try_from(message.period).map_err(wrong)?;
     let left_ms = stored_ms(message.time_left)?;
     let bonus_ms = stored_ms(message.bonus)?.unwrap_or_default();
@@ -315,11 +259,15 @@ fn stored_side(message: &v1::SideClock, before: &SideClock) -> Result<SideClock,
         .map(|control| control.period(period).bonus);
     let control = match &before.control {
         _ if known.unwrap_or(Bonus::None) == bonus => before.control.clone(),
-        Some(control) => Some(control.with_bonus(bonus).map_err(|_| damaged("a bonus"))?),
+        Some(control) => Some(
+            control
+                .with_bonus(bonus)
+                .map_err(|_| Error::damaged("a bonus"))?,
+        ),
         None => {
             let time_ms = left_ms.unwrap_or_default().min(referee_laws::PERIOD_MS_MAX);
             let control = TimeControl::sudden_death(time_ms, bonus);
-            Some(control.map_err(|_| damaged("a bonus"))?)
+            Some(control.map_err(|_| Error::damaged("a bonus"))?)
         }
     };
     Ok(SideClock {
@@ -332,72 +280,27 @@ fn stored_side(message: &v1::SideClock, before: &SideClock) -> Result<SideClock,
     })
 }
 
-/// Writes a side, or that there is none.
-pub(crate) fn write_color(side: Option<Color>) -> v1::Color {
-    match side {
-        None => v1::Color::Unspecified,
-        Some(Color::White) => v1::Color::White,
-        Some(Color::Black) => v1::Color::Black,
-    }
-}
-
-/// Reads a side, or that there is none.
-pub(crate) fn stored_color(message: v1::Color) -> Option<Color> {
-    match message {
-        v1::Color::Unspecified => None,
-        v1::Color::White => Some(Color::White),
-        v1::Color::Black => Some(Color::Black),
-    }
-}
-
 /// Writes a line of the ledger.
-pub(crate) fn write_line(line: &LedgerLine) -> v1::LedgerLine {
+pub fn write_line(line: &LedgerLine) -> v1::LedgerLine {
     v1::LedgerLine {
-        side: write_color(Some(line.side)).into(),
-        cause: write_cause(line.cause).into(),
-        received: Some(duration(line.received.ms())),
-        elapsed: Some(duration(line.elapsed_ms)),
-        charged: Some(duration(line.charged_ms)),
-        credited: Some(duration(line.credited_ms)),
-        left: line.left_ms.map(duration),
+        side: line.side.to_v1().into(),
+        cause: line.cause.to_v1().into(),
+        received: Some(write_time(line.received)),
+        elapsed: Some(write_ms(line.elapsed_ms)),
+        charged: Some(write_ms(line.charged_ms)),
+        credited: Some(write_ms(line.credited_ms)),
+        left: line.left_ms.map(write_ms),
     }
-}
-
-fn write_cause(cause: LedgerCause) -> v1::LedgerCause {
-    match cause {
-        LedgerCause::Start => v1::LedgerCause::Start,
-        LedgerCause::Move => v1::LedgerCause::Move,
-        LedgerCause::Increment => v1::LedgerCause::Increment,
-        LedgerCause::NextPeriod => v1::LedgerCause::NextPeriod,
-        LedgerCause::Pause => v1::LedgerCause::Pause,
-        LedgerCause::Resume => v1::LedgerCause::Resume,
-        LedgerCause::Penalty => v1::LedgerCause::Penalty,
-        LedgerCause::Grant => v1::LedgerCause::Grant,
-        LedgerCause::ArbiterSet => v1::LedgerCause::ArbiterSet,
-        LedgerCause::MoveCount => v1::LedgerCause::MoveCount,
-        LedgerCause::Flag => v1::LedgerCause::Flag,
-        LedgerCause::LateArrival => v1::LedgerCause::LateArrival,
-        LedgerCause::Reinstated => v1::LedgerCause::Reinstated,
-        LedgerCause::TakenBack => v1::LedgerCause::TakenBack,
-        LedgerCause::DownTime => v1::LedgerCause::DownTime,
-        LedgerCause::BonusChanged => v1::LedgerCause::BonusChanged,
-        LedgerCause::End => v1::LedgerCause::End,
-    }
-}
-
-fn stored_cause(message: v1::LedgerCause) -> Result<LedgerCause, ApiError> {
-    LedgerCause::ALL
-        .into_iter()
-        .find(|&cause| write_cause(cause) == message)
-        .ok_or_else(|| damaged("the cause of a change of a clock"))
 }
 
 /// Reads a line of the ledger that was stored.
-pub(crate) fn stored_line(message: &v1::LedgerLine) -> Result<LedgerLine, ApiError> {
-    let ms = |value| Ok::<u64, ApiError>(stored_ms(value)?.unwrap_or_default());
+pub fn stored_line(message: &v1::LedgerLine) -> Result<LedgerLine, Error> {
+    let ms = |value| Ok::<u64, Error>(stored_ms(value)?.unwrap_or_default());
     Ok(LedgerLine {
-        side: stored_color(message.side()).ok_or_else(|| damaged("the side of a clock"))?,
-        cause: stored_cause(message.cause())?,
+        side: Color::from_v1(message.side())
+            .ok_or_else(|| Error::damaged("the side of a clock"))?,
+        cause: LedgerCause::from_v1(message.cause())
+            .ok_or_else(|| Error::damaged("the cause of a change of a clock"))?,
         received: stored_time(message.received)?.unwrap_or_default(),
         elapsed_ms: ms(message.elapsed)?,
         charged_ms: ms(message.charged)?,
@@ -408,7 +311,7 @@ pub(crate) fn stored_line(message: &v1::LedgerLine) -> Result<LedgerLine, ApiErr
 
 /// When an action happened, as a platform tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ToldTime {
+pub enum ToldTime {
     /// So many milliseconds after the action before.
     Elapsed(u64),
     /// At this point of its own line.
@@ -416,7 +319,7 @@ pub(crate) enum ToldTime {
 }
 
 /// Reads when an action happened.
-pub(crate) fn read_told_time(
+pub fn read_told_time(
     field: &str,
     message: Option<&v1::PlatformTime>,
     fields: &mut Fields,
@@ -435,5 +338,36 @@ pub(crate) fn read_told_time(
             let ms = read_ms(&format!("{field}.at"), Some(value), TIME_MS_MAX, fields)?;
             Time::from_ms(ms).ok().map(ToldTime::At)
         }
+    }
+}
+
+/// Returns when an action happened on the time line of its game; `None` where the platform's time
+/// goes backwards. It arrived so many microseconds after the beginning of 1970.
+///
+/// # Errors
+///
+/// Where the platform tells a time and the referee keeps it, or leads beyond the end of the line.
+pub fn time_of(
+    game: &Game,
+    told: Option<ToldTime>,
+    arrival_us: i64,
+) -> Result<Option<Time>, Error> {
+    match (game.keeper(), told) {
+        (Keeper::Referee, None) => {
+            let ms = u64::try_from(arrival_us / 1_000).unwrap_or_default();
+            Ok(Some(Time::from_ms(ms).unwrap_or_default().max(game.time())))
+        }
+        (Keeper::Referee, Some(_)) => Err(Error::field(
+            "action.platform_time",
+            "must be left out, since the referee keeps the time of this game",
+        )),
+        (Keeper::Platform, None) => Ok(Some(game.time())),
+        (Keeper::Platform, Some(ToldTime::Elapsed(ms))) => {
+            let time = game.time().checked_add_ms(ms);
+            let beyond = "leads beyond the end of the time line of the game";
+            let time = time.ok_or_else(|| Error::field("action.platform_time.elapsed", beyond))?;
+            Ok(Some(time))
+        }
+        (Keeper::Platform, Some(ToldTime::At(time))) => Ok((time >= game.time()).then_some(time)),
     }
 }

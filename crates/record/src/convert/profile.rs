@@ -2,92 +2,26 @@
 
 use referee_api::v1;
 use referee_laws::{
-    Allowed, PROFILE_NAMES, ParameterError, Parameters, Points, Profile, ProfileError, Variant,
+    Allowed, PROFILE_NAMES, ParameterError, Parameters, Points, Profile, ProfileError,
 };
 
+use super::enums::InContract;
+use super::position::read_variant;
 use crate::fields::Fields;
 use crate::limits;
-use crate::read::read_variant;
 
-/// An enum of the contract whose values are the words of a parameter.
-trait Choice: TryFrom<i32> + Default + PartialEq + Into<i32> {
-    /// Returns the value with a name in the contract.
-    fn named(name: &str) -> Option<Self>;
-    /// Returns the name in the contract.
-    fn name(&self) -> &'static str;
-}
-
-/// Makes enums of the contract choices; the generated functions belong to no trait.
-macro_rules! choices {
-    ($($choice:ident,)+) => {
-        $(impl Choice for v1::$choice {
-            fn named(name: &str) -> Option<v1::$choice> {
-                v1::$choice::from_str_name(name)
-            }
-
-            fn name(&self) -> &'static str {
-                self.as_str_name()
-            }
-        })+
-    };
-}
-
-choices! {
-    IllegalPolicy,
-    IllegalCounts,
-    PromotionMissing,
-    PressWithoutMove,
-    TouchEnforcement,
-    RookFirstCastling,
-    OfferWindow,
-    OfferDeclinedBy,
-    OfferRepeat,
-    DrawRule,
-    FiftyReset,
-    MateTest,
-    UndeterminedPolicy,
-    FlagMode,
-    BothFlags,
-    FlagVsOpenOffer,
-    TakebackRule,
-    AbortRule,
-    DisconnectRule,
-    NoStartRule,
-    RapidArticle,
-}
-
-/// Returns the beginning of the names of an enum.
-fn prefix<C: Choice>() -> &'static str {
-    let zero = C::default().name();
-    zero.strip_suffix("UNSPECIFIED").unwrap_or(zero)
-}
-
-/// Returns a word as the names of the contract end, such as `ON_CLAIM`.
-fn ending(word: &str) -> String {
-    word.replace('.', "").to_uppercase()
-}
-
-/// Reads a choice as the word of its parameter; `None` where it is as in the profile.
-fn read_choice<C: Choice>(
-    field: &str,
-    parameter: &str,
-    number: i32,
-    fields: &mut Fields,
-) -> Option<String> {
-    let choice: C = fields.choice(&format!("{field}.{parameter}"), number);
-    let name = choice.name().strip_prefix(prefix::<C>())?;
-    let Some(Allowed::Words(words)) = Parameters::allowed(parameter) else {
-        return None;
-    };
-    let word = words.iter().find(|word| ending(word) == name);
-    word.map(|&word| word.to_owned())
-}
-
-/// Writes a choice; a test holds that each word of a parameter has a value in the contract.
-fn write_choice<C: Choice>(parameters: &Parameters, parameter: &str) -> i32 {
-    let word = parameters.get(parameter).unwrap_or_default();
-    let name = format!("{}{}", prefix::<C>(), ending(&word));
-    C::named(&name).unwrap_or_default().into()
+/// Reads a choice into its parameter; whether there is one, since without it the parameter is as
+/// in the profile.
+fn read_choice<C>(parameter: &mut C, field: &str, number: i32, fields: &mut Fields) -> bool
+where
+    C: InContract,
+    C::Message: TryFrom<i32> + Default + PartialEq,
+{
+    let choice = C::from_v1(fields.choice(field, number));
+    if let Some(choice) = choice {
+        *parameter = choice;
+    }
+    choice.is_some()
 }
 
 fn read_points(field: &str, message: Option<&v1::Points>, fields: &mut Fields) -> Option<String> {
@@ -152,14 +86,15 @@ macro_rules! parameters {
     (@read Points, $parameter:ident, $field:ident, $message:ident, $fields:ident) => {
         read_points($field, $message.$parameter.as_ref(), $fields)
     };
-    (@read $choice:ident, $parameter:ident, $field:ident, $message:ident, $fields:ident) => {
-        read_choice::<v1::$choice>(
-            $field,
-            stringify!($parameter),
-            $message.$parameter,
-            $fields,
-        )
-    };
+    (@read Choice, $parameter:ident, $field:ident, $message:ident, $fields:ident) => {{
+        let name = stringify!($parameter);
+        // The rules write the word of a choice.
+        let mut parameters = Profile::fide_standard().parameters;
+        let choice = &mut parameters.$parameter;
+        let is_there =
+            read_choice(choice, &format!("{}.{name}", $field), $message.$parameter, $fields);
+        if is_there { parameters.get(name) } else { None }
+    }};
     (@write Flag, $parameter:ident, $parameters:ident) => {
         Some($parameters.$parameter)
     };
@@ -169,36 +104,36 @@ macro_rules! parameters {
     (@write Points, $parameter:ident, $parameters:ident) => {
         Some(write_points($parameters.$parameter))
     };
-    (@write $choice:ident, $parameter:ident, $parameters:ident) => {
-        write_choice::<v1::$choice>($parameters, stringify!($parameter))
+    (@write Choice, $parameter:ident, $parameters:ident) => {
+        $parameters.$parameter.to_v1().into()
     };
 }
 
 parameters! {
-    illegal_policy: IllegalPolicy,
+    illegal_policy: Choice,
     illegal_limit: Number,
-    illegal_counts: IllegalCounts,
+    illegal_counts: Choice,
     illegal_penalty_ms: Number,
     illegal_window_moves: Number,
     illegal_loss_needs_mate_possible: Flag,
-    promotion_missing: PromotionMissing,
-    press_without_move: PressWithoutMove,
+    promotion_missing: Choice,
+    press_without_move: Choice,
     two_hands_move_stands: Flag,
     touch_move: Flag,
-    touch_enforcement: TouchEnforcement,
+    touch_enforcement: Choice,
     release_final: Flag,
-    rook_first_castling: RookFirstCastling,
-    offer_window: OfferWindow,
+    rook_first_castling: Choice,
+    offer_window: Choice,
     offer_withdrawable: Flag,
-    offer_declined_by: OfferDeclinedBy,
-    offer_repeat: OfferRepeat,
+    offer_declined_by: Choice,
+    offer_repeat: Choice,
     offer_cooldown_plies: Number,
     offer_claims_insufficient: Flag,
     min_moves_for_agreement: Number,
     min_plies_for_agreement: Number,
-    threefold: DrawRule,
-    fifty: DrawRule,
-    fifty_reset: FiftyReset,
+    threefold: Choice,
+    fifty: Choice,
+    fifty_reset: Choice,
     fivefold: Flag,
     seventy_five: Flag,
     perpetual_check_draw: Flag,
@@ -206,32 +141,32 @@ parameters! {
     wrong_claim_penalty_ms: Number,
     claim_is_offer: Flag,
     claim_lost_after_touch: Flag,
-    dead_position: MateTest,
+    dead_position: Choice,
     dead_position_claim: Flag,
-    flag_exception: MateTest,
+    flag_exception: Choice,
     resign_no_mate_draw: Flag,
     mate_before_automatic_draws: Flag,
-    undetermined_policy: UndeterminedPolicy,
-    flag_mode: FlagMode,
-    both_flags: BothFlags,
-    flag_vs_open_offer: FlagVsOpenOffer,
+    undetermined_policy: Choice,
+    flag_mode: Choice,
+    both_flags: Choice,
+    flag_vs_open_offer: Choice,
     default_time_ms: Number,
     increment_at_start: Flag,
-    takeback: TakebackRule,
-    abort: AbortRule,
+    takeback: Choice,
+    abort: Choice,
     abort_plies: Number,
-    disconnect: DisconnectRule,
+    disconnect: Choice,
     disconnect_grace_ms: Number,
-    no_start: NoStartRule,
+    no_start: Choice,
     mandatory_pairing: Flag,
     guideline_iii: Flag,
     guideline_iii_4: Flag,
-    rapid_article: RapidArticle,
+    rapid_article: Choice,
     points: Points,
 }
 
 /// Reads a rule profile, overrides applied.
-pub(crate) fn read_profile(
+pub fn read_profile(
     field: &str,
     profile: Option<&v1::RuleProfile>,
     position: Option<&v1::Position>,
@@ -278,25 +213,18 @@ pub(crate) fn read_profile(
 }
 
 /// Writes a profile with every parameter as it is in force.
-pub(crate) fn write_profile(
-    profile: &Profile,
-    overrides: Option<v1::RuleParameters>,
-) -> v1::RuleProfile {
+pub fn write_profile(profile: &Profile, overrides: Option<v1::RuleParameters>) -> v1::RuleProfile {
     v1::RuleProfile {
         name: profile.name.to_owned(),
         edition: profile.edition.to_owned(),
-        variant: match profile.variant {
-            Variant::Standard => v1::Variant::Standard,
-            Variant::Chess960 => v1::Variant::Chess960,
-        }
-        .into(),
+        variant: profile.variant.to_v1().into(),
         overrides,
         parameters: Some(write_parameters(&profile.parameters)),
     }
 }
 
 /// Describes every profile.
-pub(crate) fn describe_profiles() -> Vec<v1::RuleProfileDescription> {
+pub fn describe_profiles() -> Vec<v1::RuleProfileDescription> {
     let profiles = PROFILE_NAMES.iter().filter_map(|name| {
         let profile = Profile::named(name).ok()?;
         let origins = Profile::origins(name).ok()?;
@@ -316,6 +244,8 @@ pub(crate) fn describe_profiles() -> Vec<v1::RuleProfileDescription> {
 
 #[cfg(test)]
 mod tests {
+    use referee_laws::Variant;
+
     use super::*;
 
     /// Writes a profile and reads it back as a stored game is read.

@@ -20,14 +20,14 @@ const KEY_ID_BYTES: usize = 8;
 /// A key that signs exported records (Ed25519, RFC 8032).
 ///
 /// ```
-/// use referee_server::RecordKey;
+/// use referee_record::RecordKey;
 ///
 /// // The first test vector of RFC 8032.
 /// let text = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
 /// let key = RecordKey::read(text)?;
 /// assert_eq!(key.id(), "21fe31dfa154a261");
 /// assert!(RecordKey::read("9d61").is_err());
-/// # Ok::<(), referee_server::KeyError>(())
+/// # Ok::<(), referee_record::KeyError>(())
 /// ```
 #[derive(Clone)]
 pub struct RecordKey(SigningKey);
@@ -87,8 +87,9 @@ impl RecordKey {
         hex(self.0.verifying_key().as_bytes())
     }
 
-    /// Signs the head of a record.
-    pub(crate) fn sign(
+    /// Signs the head of a record: its game, how many entries it has, and its last link.
+    #[must_use]
+    pub fn sign(
         &self,
         platform: &str,
         game: &str,

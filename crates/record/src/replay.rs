@@ -3,17 +3,22 @@
 use std::fmt;
 
 use referee_api::v1;
-use referee_chess::Color;
-use referee_laws::{Action, Budget, CanMate, Intent, Keeper, MateFinding, Seat, Tier, can_mate};
+use referee_laws::{
+    Action, Budget, CanMate, Color, Intent, Keeper, MateFinding, Seat, Tier, can_mate,
+};
 
-use crate::actions::{Submitted, read_stored_action};
-use crate::clocks::{stored_color, stored_ms, stored_time};
-use crate::desk::{Live, time_of};
-use crate::entry::lay_down;
+use crate::convert::InContract;
+use crate::convert::action::{Submitted, read_stored_action};
+use crate::convert::clocks::time_of;
+use crate::convert::enums::can_mate_name;
+use crate::convert::ruling::write_outcome;
+use crate::convert::time::{read_us, stored_ms, stored_time};
+use crate::creation::read_creation;
+use crate::error::Error;
+use crate::event::build_event;
+use crate::folded::FoldedGame;
 use crate::limits;
-use crate::rules_service::read_creation;
-use crate::status::ApiError;
-use crate::view;
+use crate::name::id_of;
 
 /// A record, replayed up to some entry.
 ///
@@ -24,16 +29,16 @@ use crate::view;
 /// ```
 /// use prost::Message;
 /// use referee_api::v1;
-/// use referee_server::Replay;
+/// use referee_record::Replay;
 ///
 /// let genesis = v1::Game { name: "games/board-1".into(), ..v1::Game::default() };
 /// let replay = Replay::begin(&genesis.encode_to_vec())?;
 /// let outcome = replay.recreate()?.outcome.expect("it says that the game goes on");
 /// assert_eq!(outcome.result(), v1::GameResult::Ongoing);
-/// # Ok::<(), referee_server::ReplayError>(())
+/// # Ok::<(), referee_record::ReplayError>(())
 /// ```
 pub struct Replay {
-    live: Live,
+    folded: FoldedGame,
     /// How often the mate solver was asked for findings.
     examined: u32,
 }
@@ -60,12 +65,9 @@ impl ReplayError {
     }
 }
 
-impl From<ApiError> for ReplayError {
-    fn from(error: ApiError) -> ReplayError {
-        match error {
-            ApiError::InvariantBroken { what } => ReplayError::new(what),
-            error => ReplayError::new(error.to_action_error().message),
-        }
+impl From<Error> for ReplayError {
+    fn from(error: Error) -> ReplayError {
+        ReplayError::new(error.to_string())
     }
 }
 
@@ -76,8 +78,11 @@ impl Replay {
     ///
     /// Where the bytes are no game that could have been created.
     pub fn begin(genesis: &[u8]) -> Result<Replay, ReplayError> {
-        let live = Live::begin(genesis, 0)?;
-        Ok(Replay { live, examined: 0 })
+        let folded = FoldedGame::begin(genesis, 0)?;
+        Ok(Replay {
+            folded,
+            examined: 0,
+        })
     }
 
     /// Returns the genesis that this referee would lay down for the same creation: with the rules
@@ -87,8 +92,8 @@ impl Replay {
     ///
     /// Where this referee would not create the game.
     pub fn recreate(&self) -> Result<v1::Game, ReplayError> {
-        let genesis = &self.live.genesis;
-        let id = genesis.name.strip_prefix("games/").unwrap_or_default();
+        let genesis = &self.folded.genesis;
+        let id = id_of(&genesis.name).unwrap_or_default();
         let request = v1::CreateGameRequest {
             game: Some(v1::Game::clone(genesis)),
             game_id: id.to_owned(),
@@ -99,7 +104,7 @@ impl Replay {
         let points = game.profile().parameters.points;
         Ok(v1::Game {
             name: genesis.name.clone(),
-            outcome: Some(view::outcome(game.outcome(), points)),
+            outcome: Some(write_outcome(game.outcome(), points)),
             create_time: genesis.create_time,
             ..created
         })
@@ -127,14 +132,11 @@ impl Replay {
         let time = event
             .event_time
             .ok_or_else(|| ReplayError::new("there is no time of the event"))?;
-        let arrival_us = time
-            .seconds
-            .checked_mul(1_000_000)
-            .and_then(|us| us.checked_add(i64::from(time.nanos) / 1_000))
+        let arrival_us = read_us(time)
             .ok_or_else(|| ReplayError::new("the time of the event is out of range"))?;
-        let judgment = self.live.game.judge(&action, now);
-        let laid_down = lay_down(&self.live, message, judgment, arrival_us)?;
-        Ok(laid_down.response)
+        let judgment = self.folded.game.judge(&action, now);
+        let pending = build_event(&self.folded, message, judgment, arrival_us)?;
+        Ok(pending.response)
     }
 
     /// Returns when an action happened by what the platform said with it, on the game's time line
@@ -144,7 +146,7 @@ impl Replay {
     ///
     /// Where the action cannot be read, or its time goes backwards or beyond the line.
     pub fn told_ms(&self, message: &v1::Action) -> Result<Option<u64>, ReplayError> {
-        let game = &self.live.game;
+        let game = &self.folded.game;
         if message.seat() == v1::Seat::Referee || game.keeper() == Keeper::Referee {
             return Ok(None);
         }
@@ -163,7 +165,7 @@ impl Replay {
     ///
     /// Where the entry cannot be done: then nothing after it can be judged.
     pub fn apply(&mut self, event: &v1::GameEvent) -> Result<(), ReplayError> {
-        self.live.apply(event).map_err(ReplayError::from)
+        self.folded.apply(event).map_err(ReplayError::from)
     }
 
     fn read(&mut self, message: &v1::Action) -> Result<Action, ReplayError> {
@@ -176,7 +178,7 @@ impl Replay {
         let kind = finding.kind.as_ref();
         let intent = match kind.ok_or_else(|| ReplayError::new("the finding names nothing"))? {
             v1::referee_finding::Kind::FlagFallen(side) => {
-                let side = v1::Color::try_from(*side).ok().and_then(stored_color);
+                let side = v1::Color::try_from(*side).ok().and_then(Color::from_v1);
                 let side = side.ok_or_else(|| ReplayError::new("the flag is nobody's"))?;
                 Intent::FlagFell { side }
             }
@@ -203,7 +205,7 @@ impl Replay {
                 limits::FINDINGS_EXAMINED_MAX
             )));
         }
-        let mut history = self.live.game.history().clone();
+        let mut history = self.folded.game.history().clone();
         if decided.ply > history.ply() {
             return Err(ReplayError::new(
                 "the finding is about a ply that was not reached",
@@ -216,7 +218,7 @@ impl Replay {
                 return Ok(CanMate::Unknown);
             }
             let found = can_mate(history.position(), side, Tier::Full(Budget::of(nodes)));
-            let found_name = view::can_mate(&found);
+            let found_name = can_mate_name(&found);
             if found_name == told {
                 return Ok(found);
             }

@@ -4,8 +4,9 @@ use prost::Message;
 use referee_api::v1;
 use sha2::{Digest, Sha256};
 
-/// The hash of what an action asks for: not of its id, and not of the state it was decided on.
-pub(crate) fn hash_action(message: &v1::Action) -> [u8; 32] {
+/// Returns the hash of what an action asks for: not of its id, and not of the state it was decided on.
+#[must_use]
+pub fn hash_action(message: &v1::Action) -> [u8; 32] {
     let content = v1::Action {
         request_id: String::new(),
         expected_sequence: None,
@@ -14,8 +15,9 @@ pub(crate) fn hash_action(message: &v1::Action) -> [u8; 32] {
     Sha256::digest(content.encode_to_vec()).into()
 }
 
-/// The hash of what a creation asks for: output-only fields are ignored.
-pub(crate) fn hash_creation(request: &v1::CreateGameRequest) -> [u8; 32] {
+/// Returns the hash of what a creation asks for: output-only fields are ignored.
+#[must_use]
+pub fn hash_creation(request: &v1::CreateGameRequest) -> [u8; 32] {
     let game = request.game.clone().unwrap_or_default();
     let content = v1::CreateGameRequest {
         game: Some(v1::Game {

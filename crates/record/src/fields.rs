@@ -2,17 +2,30 @@
 
 use std::time::Duration;
 
-use crate::status::{ApiError, Violation};
+use crate::error::{Error, Violation};
 
 /// Collects what is wrong with the fields of one request.
-#[derive(Default)]
-pub(crate) struct Fields {
+///
+/// ```
+/// use referee_record::Fields;
+///
+/// let mut fields = Fields::default();
+/// fields.length("name", "a long one", 4);
+/// fields.request_id("request_id", "");
+/// let error = fields.finish().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "name: 10 bytes, above the limit of 4; request_id: is required; a UUID is a good choice"
+/// );
+/// ```
+#[derive(Debug, Default)]
+pub struct Fields {
     violations: Vec<Violation>,
 }
 
 impl Fields {
     /// Notes that a field is wrong.
-    pub(crate) fn refuse(&mut self, field: &str, description: impl Into<String>) {
+    pub fn refuse(&mut self, field: &str, description: impl Into<String>) {
         let description = description.into();
         self.violations.push(Violation {
             field: field.to_owned(),
@@ -22,7 +35,7 @@ impl Fields {
     }
 
     /// Checks that a text has at most some bytes.
-    pub(crate) fn length(&mut self, field: &str, text: &str, bytes_max: usize) {
+    pub fn length(&mut self, field: &str, text: &str, bytes_max: usize) {
         if text.len() > bytes_max {
             let description = format!("{} bytes, above the limit of {bytes_max}", text.len());
             self.above(field, description, bytes_max, text.len());
@@ -30,7 +43,7 @@ impl Fields {
     }
 
     /// Checks that a list has at most some elements.
-    pub(crate) fn count(&mut self, field: &str, what: &str, actual: usize, max: usize) {
+    pub fn count(&mut self, field: &str, what: &str, actual: usize, max: usize) {
         if actual > max {
             let description = format!("{actual} {what}, above the limit of {max}");
             self.above(field, description, max, actual);
@@ -47,7 +60,7 @@ impl Fields {
     }
 
     /// Returns the message of a field that is required.
-    pub(crate) fn required<T>(&mut self, field: &str, value: Option<T>) -> Option<T> {
+    pub fn required<T>(&mut self, field: &str, value: Option<T>) -> Option<T> {
         if value.is_none() {
             self.refuse(field, "is required");
         }
@@ -55,7 +68,7 @@ impl Fields {
     }
 
     /// Checks a request id: required, printable ASCII, not too long.
-    pub(crate) fn request_id(&mut self, field: &str, text: &str) {
+    pub fn request_id(&mut self, field: &str, text: &str) {
         if text.is_empty() {
             self.refuse(field, "is required; a UUID is a good choice");
         } else if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -68,11 +81,7 @@ impl Fields {
     }
 
     /// Reads an enum whose zero stands for nothing.
-    pub(crate) fn choice<E: TryFrom<i32> + Default + PartialEq>(
-        &mut self,
-        field: &str,
-        number: i32,
-    ) -> E {
+    pub fn choice<E: TryFrom<i32> + Default + PartialEq>(&mut self, field: &str, number: i32) -> E {
         match E::try_from(number) {
             Ok(value) => value,
             Err(_) => {
@@ -83,7 +92,7 @@ impl Fields {
     }
 
     /// Reads the size of a page.
-    pub(crate) fn page_size(&mut self, size: i32, default: usize, max: usize) -> usize {
+    pub fn page_size(&mut self, size: i32, default: usize, max: usize) -> usize {
         match usize::try_from(size) {
             Ok(0) => default,
             Ok(size) => size.min(max),
@@ -95,7 +104,7 @@ impl Fields {
     }
 
     /// Reads a duration within a range.
-    pub(crate) fn duration(
+    pub fn duration(
         &mut self,
         field: &str,
         value: Option<prost_types::Duration>,
@@ -121,11 +130,15 @@ impl Fields {
     }
 
     /// Ends the check.
-    pub(crate) fn finish(self) -> Result<(), ApiError> {
+    ///
+    /// # Errors
+    ///
+    /// Where anything was found to be wrong: all of it.
+    pub fn finish(self) -> Result<(), Error> {
         if self.violations.is_empty() {
             Ok(())
         } else {
-            Err(ApiError::InvalidFields(self.violations))
+            Err(Error::InvalidFields(self.violations))
         }
     }
 }
