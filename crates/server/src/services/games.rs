@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 use uuid::Uuid;
 
-use super::{export, listing, pgn, play, watch};
+use super::{export, export_pgn, import_pgn, listing, play, watch};
 use crate::error::ServiceError;
 use crate::games::Games;
 use crate::limits;
@@ -196,7 +196,7 @@ impl v1::game_service_server::GameService for GamesService {
     ) -> Result<Response<v1::ExportPgnResponse>, Status> {
         let caller = Caller::of(&request)?;
         let key = Self::key(&caller, "name", &request.get_ref().name)?;
-        let pgn = pgn::export(self, &key).await?;
+        let pgn = export_pgn::export(&self.games, &key).await?;
         Ok(Response::new(v1::ExportPgnResponse { pgn }))
     }
 
@@ -208,7 +208,7 @@ impl v1::game_service_server::GameService for GamesService {
         let caller = Caller::of(&request)?;
         let request = request.into_inner();
         tracing::Span::current().record("request_id", &request.request_id);
-        Ok(Response::new(pgn::import(self, &caller, request).await?))
+        Ok(Response::new(import_pgn::import(self, &caller, request).await?))
     }
 
     type WatchGameStream = Decoded<v1::WatchGameResponse>;

@@ -3,9 +3,10 @@
 
 mod can_mate;
 mod export;
+mod export_pgn;
 mod games;
+mod import_pgn;
 mod listing;
-mod pgn;
 mod play;
 mod rules;
 mod streaming;

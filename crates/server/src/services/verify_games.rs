@@ -4,49 +4,50 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1;
-use referee_laws::{Finding, GameResult, Profile, Review, Variant};
-use referee_pgn::{Fault, FaultKind, Game, GameReader, Item, Reading, Severity, Tags};
+use referee_laws::{Outcome, Points, Profile};
+use referee_pgn::{Fault, Game, GameReader, Item, Place, Reading, Severity, Tags};
 use referee_record::Fields;
-use referee_record::convert::InContract;
 use referee_record::convert::evidence::write_no_mate;
 use referee_record::convert::profile::read_profile;
 use referee_record::convert::ruling::write_outcome;
+use referee_record::convert::InContract;
+use referee_review::{Finding, Verdict};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
 
+use crate::error::ServiceError;
 use crate::limits;
-use crate::status::ApiError;
-use crate::stream::{Openings, Outgoing, Sender, stopped};
+use crate::transport::{Outgoing, Sender, StreamPermits};
 
 /// Verifies texts, some at once.
 #[derive(Clone)]
-pub(crate) struct Verdicts {
+pub(super) struct Verifier {
     open: Arc<Semaphore>,
-    openings: Openings,
-    is_stopping: watch::Receiver<bool>,
+    streams: StreamPermits,
+    stop: CancellationToken,
 }
 
-impl Verdicts {
-    pub(crate) fn new(is_stopping: watch::Receiver<bool>) -> Verdicts {
-        Verdicts {
+impl Verifier {
+    pub(super) fn new(streams: StreamPermits, stop: CancellationToken) -> Verifier {
+        Verifier {
             open: Arc::new(Semaphore::new(limits::VERIFY_STREAMS_MAX)),
-            openings: Openings::new(),
-            is_stopping,
+            streams,
+            stop,
         }
     }
 
     /// Answers a stream of pieces with a stream of verdicts.
-    pub(crate) fn answer(
+    pub(super) fn answer(
         &self,
         pieces: Streaming<v1::VerifyGamesRequest>,
-    ) -> Result<Outgoing<v1::VerifyGamesResponse>, ApiError> {
+    ) -> Result<Outgoing<v1::VerifyGamesResponse>, ServiceError> {
         let permit = Arc::clone(&self.open)
             .try_acquire_owned()
-            .map_err(|_| ApiError::Overloaded)?;
-        let (sender, outgoing) = self.openings.open()?;
-        tokio::spawn(verify(pieces, sender, permit, self.is_stopping.clone()));
-        Ok(outgoing)
+            .map_err(|_| ServiceError::overloaded())?;
+        let stop = self.stop.clone();
+        self.streams.open(|sender| verify(pieces, sender, permit, stop))
     }
 }
 
@@ -55,12 +56,12 @@ async fn verify(
     mut pieces: Streaming<v1::VerifyGamesRequest>,
     sender: Sender<v1::VerifyGamesResponse>,
     permit: OwnedSemaphorePermit,
-    mut is_stopping: watch::Receiver<bool>,
+    stop: CancellationToken,
 ) {
     let sender = Arc::new(sender);
     let first = tokio::select! {
         first = pieces.message() => first,
-        () = stopped(&mut is_stopping) => return sender.fail(ApiError::ShuttingDown).await,
+        () = stop.cancelled() => return sender.fail(ServiceError::ShuttingDown).await,
         () = sender.closed() => return,
     };
     let Ok(Some(first)) = first else { return };
@@ -69,15 +70,15 @@ async fn verify(
         Err(error) => return sender.fail(error).await,
     };
     let (queue, texts) = mpsc::channel(limits::VERIFY_QUEUE_MAX);
-    let teller = Arc::clone(&sender);
+    let to_client = Arc::clone(&sender);
     let runtime = Handle::current();
     let reading = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         read_games(&profile, texts, &|verdict| {
-            runtime.block_on(teller.send(verdict)).is_ok()
+            runtime.block_on(to_client.send(verdict)).is_ok()
         });
     });
-    let fed = feed(pieces, begin, queue, &sender, &mut is_stopping).await;
+    let fed = feed(pieces, begin, queue, &sender, &stop).await;
     let _ = reading.await;
     if let Err(error) = fed {
         sender.fail(error).await;
@@ -90,8 +91,8 @@ async fn feed(
     begin: Option<bytes::Bytes>,
     queue: mpsc::Sender<bytes::Bytes>,
     sender: &Sender<v1::VerifyGamesResponse>,
-    is_stopping: &mut watch::Receiver<bool>,
-) -> Result<(), ApiError> {
+    stop: &CancellationToken,
+) -> Result<(), ServiceError> {
     if let Some(text) = begin
         && queue.send(text).await.is_err()
     {
@@ -100,7 +101,7 @@ async fn feed(
     loop {
         let piece = tokio::select! {
             piece = pieces.message() => piece,
-            () = stopped(is_stopping) => return Err(ApiError::ShuttingDown),
+            () = stop.cancelled() => return Err(ServiceError::ShuttingDown),
             () = sender.closed() => return Ok(()),
         };
         // A client that breaks off has had the verdicts on what it sent.
@@ -110,7 +111,7 @@ async fn feed(
         let text = match piece.kind {
             Some(v1::verify_games_request::Kind::Pgn(text)) => check_piece(text)?,
             Some(v1::verify_games_request::Kind::Options(_)) => {
-                return Err(ApiError::StreamProtocol {
+                return Err(ServiceError::StreamProtocol {
                     field: "options",
                     description: "may only be the first message",
                 });
@@ -123,7 +124,7 @@ async fn feed(
     }
 }
 
-fn check_piece(text: bytes::Bytes) -> Result<bytes::Bytes, ApiError> {
+fn check_piece(text: bytes::Bytes) -> Result<bytes::Bytes, ServiceError> {
     let mut fields = Fields::default();
     fields.count("pgn", "bytes", text.len(), limits::PGN_PIECE_BYTES_MAX);
     fields.finish()?;
@@ -132,7 +133,7 @@ fn check_piece(text: bytes::Bytes) -> Result<bytes::Bytes, ApiError> {
 
 fn read_first(
     message: v1::VerifyGamesRequest,
-) -> Result<(Profile, Option<bytes::Bytes>), ApiError> {
+) -> Result<(Profile, Option<bytes::Bytes>), ServiceError> {
     use v1::verify_games_request::Kind;
     let mut fields = Fields::default();
     let (options, text) = match message.kind {
@@ -181,42 +182,9 @@ fn read_games(
 
 fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesResponse {
     let game = &reading.game;
-    let mode = game.start.castling_mode();
-    let profile = Profile {
-        variant: match mode {
-            referee_chess::CastlingMode::Standard => Variant::Standard,
-            referee_chess::CastlingMode::Chess960 => Variant::Chess960,
-        },
-        ..profile.clone()
-    };
-    let recorded = GameResult::named(game.outcome.as_str());
+    let verdict = Verdict::of(reading, profile);
     let points = profile.parameters.points;
-    let mut findings = Vec::new();
-    let broken = reading.first_error().filter(|_| reading.unplayed > 0);
-    if let Some(fault) = broken
-        && matches!(
-            fault.kind,
-            FaultKind::IllegalMove { .. } | FaultKind::NullMove { .. }
-        )
-    {
-        findings.push(v1::GameFinding {
-            kind: Some(v1::game_finding::Kind::IllegalMove(v1::IllegalMoveFound {
-                ply: game.moves.len() as u32,
-                line: fault.place.line,
-                column: fault.place.column,
-            })),
-            text: format!("{}.", fault.kind),
-        });
-    }
-    let mut outcome = None;
-    let goes_on = reading.unplayed > 0;
-    if reading.is_start_known
-        && let Ok(review) = Review::of(&game.start, &game.moves, goes_on, recorded, &profile)
-    {
-        let found = review.findings.iter();
-        findings.extend(found.map(|finding| write_finding(finding, points)));
-        outcome = review.outcome;
-    }
+    let findings = verdict.findings.iter();
     let tag = |name| game.tags.get(name).unwrap_or_default().to_owned();
     v1::VerifyGamesResponse {
         number,
@@ -225,13 +193,16 @@ fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesRe
         black_player: tag(Tags::BLACK),
         plies: game.moves.len() as u32,
         fen: game.final_position().to_string(),
-        recorded_result: recorded
+        recorded_result: verdict
+            .recorded
             .map_or(v1::GameResult::Ongoing, InContract::to_v1)
             .into(),
-        outcome: Some(write_outcome(outcome.as_ref(), points)),
+        outcome: Some(write_outcome(verdict.outcome.as_ref(), points)),
         faults: reading.faults.iter().map(write_fault).collect(),
-        sound: findings.is_empty() && reading.unplayed == 0,
-        findings,
+        sound: verdict.is_clean(),
+        findings: findings
+            .filter_map(|finding| write_finding(finding, points))
+            .collect(),
         tags: game
             .tags
             .iter()
@@ -258,7 +229,7 @@ fn read_clocks(game: &Game) -> Vec<v1::ShownClock> {
 }
 
 /// Writes a fault of a text.
-pub(crate) fn write_fault(fault: &Fault) -> v1::TextFault {
+pub(super) fn write_fault(fault: &Fault) -> v1::TextFault {
     v1::TextFault {
         line: fault.place.line,
         column: fault.place.column,
@@ -267,24 +238,37 @@ pub(crate) fn write_fault(fault: &Fault) -> v1::TextFault {
     }
 }
 
-fn write_finding(finding: &Finding, points: referee_laws::Points) -> v1::GameFinding {
+/// Writes a finding; `None` for what cannot be read, which the faults of the text tell.
+fn write_finding(finding: &Finding, points: Points) -> Option<v1::GameFinding> {
     use v1::game_finding::Kind;
+    let outcome = |outcome: &Outcome| Some(write_outcome(Some(outcome), points));
     let kind = match finding {
-        Finding::PlayedOn { ply, outcome } => Kind::PlayedOn(v1::PlayedOn {
+        Finding::IllegalMove { ply, fault } => {
+            let Place { line, column, .. } = fault.place;
+            let ply = *ply;
+            Kind::IllegalMove(v1::IllegalMoveFound { ply, line, column })
+        }
+        Finding::Unreadable { .. } => return None,
+        Finding::PlayedOn {
+            ply, outcome: end, ..
+        } => Kind::PlayedOn(v1::PlayedOn {
             ply: *ply,
-            outcome: Some(write_outcome(Some(outcome), points)),
+            outcome: outcome(end),
         }),
-        Finding::ResultConflict { recorded, outcome } => Kind::ResultConflict(v1::ResultConflict {
+        Finding::ResultConflict {
+            recorded,
+            outcome: end,
+        } => Kind::ResultConflict(v1::ResultConflict {
             recorded: recorded.to_v1().into(),
-            outcome: Some(write_outcome(Some(outcome), points)),
+            outcome: outcome(end),
         }),
         Finding::WinnerCannotMate { no_mate } => Kind::WinnerCannotMate(write_no_mate(no_mate)),
-        Finding::ResultMissing { outcome } => Kind::ResultMissing(v1::ResultMissing {
-            outcome: Some(write_outcome(Some(outcome), points)),
+        Finding::ResultMissing { outcome: end } => Kind::ResultMissing(v1::ResultMissing {
+            outcome: outcome(end),
         }),
     };
-    v1::GameFinding {
+    Some(v1::GameFinding {
         kind: Some(kind),
         text: finding.to_string(),
-    }
+    })
 }
