@@ -8,28 +8,17 @@ use referee_chess::{
     Square, Tolerance, UciMove,
 };
 
+mod plies;
+
+use plies::Plies;
+
 /// A base position and the moves played from it: legal ones, and illegal ones that nobody noticed.
+///
+/// A copy is cheap whatever the length, since copies share what they have in common.
 #[derive(Clone, Debug)]
 pub struct History {
-    base: Position,
     position: Position,
-    plies: Vec<Ply>,
-    /// The key of every position so far, the base first.
-    keys: Vec<PositionKey>,
-}
-
-/// One move of a history, and what counts from it.
-#[derive(Clone, Copy, Debug)]
-struct Ply {
-    uci: UciMove,
-    /// Whether the move is illegal and stands.
-    is_illegal: bool,
-    /// Whether it gave check.
-    gives_check: bool,
-    /// The ply that the last capture or pawn move led to; 0 where none has been made.
-    last_reset_ply: u32,
-    /// The ply that the last capture led to; 0 where none has been made.
-    last_capture_ply: u32,
+    plies: Plies,
 }
 
 /// The history cannot take another move.
@@ -135,19 +124,16 @@ impl History {
     /// Begins a history.
     #[must_use]
     pub fn new(base: Position) -> History {
-        let keys = vec![base.exact_key()];
         History {
             position: base.clone(),
-            base,
-            plies: Vec::new(),
-            keys,
+            plies: Plies::new(base),
         }
     }
 
     /// Returns the position before the first move.
     #[must_use]
     pub fn base(&self) -> &Position {
-        &self.base
+        self.plies.base()
     }
 
     /// Returns the position on the board.
@@ -158,27 +144,43 @@ impl History {
     }
 
     /// Returns the moves played from the base, oldest first.
-    pub fn moves(&self) -> impl ExactSizeIterator<Item = UciMove> + '_ {
-        self.plies.iter().map(|ply| ply.uci)
+    pub fn moves(&self) -> impl Iterator<Item = UciMove> + '_ {
+        (1..=self.plies.moves()).filter_map(|ply| self.plies.get(ply).played)
+    }
+
+    /// Returns the move that led to a ply; `None` for the base, and ahead of the game.
+    #[must_use]
+    pub fn move_to(&self, ply: u32) -> Option<UciMove> {
+        let is_there = ply <= self.ply();
+        self.plies.get(ply as usize).played.filter(|_| is_there)
+    }
+
+    /// Returns whether an illegal move led to a ply and stands.
+    #[must_use]
+    pub fn is_illegal_move_to(&self, ply: u32) -> bool {
+        ply <= self.ply() && self.plies.get(ply as usize).is_illegal
     }
 
     /// Returns the number of moves of both sides played from the base.
     #[must_use]
     pub fn ply(&self) -> u32 {
         // At most `MOVES_MAX`.
-        self.plies.len() as u32
+        self.plies.moves() as u32
     }
 
-    /// Returns the plies that illegal moves led to that stand on the board, oldest first.
+    /// Returns the plies that illegal moves led to that stand on the board, latest first.
     pub fn illegal_plies(&self) -> impl Iterator<Item = u32> + '_ {
-        let plies = (1..).zip(&self.plies);
-        plies.filter_map(|(number, ply)| ply.is_illegal.then_some(number))
+        let latest_up_to = |ply: u32| {
+            let latest = self.plies.get(ply as usize).last_illegal;
+            (latest > 0).then_some(u32::from(latest))
+        };
+        core::iter::successors(latest_up_to(self.ply()), move |&ply| latest_up_to(ply - 1))
     }
 
     /// Returns whether another move fits.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.plies.len() >= Self::MOVES_MAX
+        self.plies.moves() >= Self::MOVES_MAX
     }
 
     fn check_room(&self) -> Result<(), HistoryError> {
@@ -202,7 +204,7 @@ impl History {
             || (mv.kind() != MoveKind::Castle
                 && self.position.board().occupied().contains(mv.to()));
         self.position.play_unchecked(mv);
-        self.push(uci, false, is_capture);
+        self.plies.push(uci, false, is_capture, &self.position);
         Ok(())
     }
 
@@ -217,46 +219,34 @@ impl History {
         let before = self.position.board().occupied().count();
         self.position = after_illegal(&self.position, uci).ok_or(StandError::Impossible)?;
         let is_capture = self.position.board().occupied().count() < before;
-        self.push(uci, true, is_capture);
+        self.plies.push(uci, true, is_capture, &self.position);
         Ok(())
-    }
-
-    fn push(&mut self, uci: UciMove, is_illegal: bool, is_capture: bool) {
-        let ply = self.ply() + 1;
-        let last = self.plies.last();
-        let (reset, capture) =
-            last.map_or((0, 0), |last| (last.last_reset_ply, last.last_capture_ply));
-        self.plies.push(Ply {
-            uci,
-            is_illegal,
-            gives_check: self.position.is_check(),
-            last_reset_ply: if self.position.halfmove_clock() == 0 {
-                ply
-            } else {
-                reset
-            },
-            last_capture_ply: if is_capture { ply } else { capture },
-        });
-        self.keys.push(self.position.exact_key());
     }
 
     /// Puts back the position of an earlier ply (7.1). A later ply changes nothing.
     pub fn reinstate(&mut self, ply: u32) {
-        let ply = ply as usize;
-        if ply >= self.plies.len() {
+        if ply >= self.ply() {
             return;
         }
-        let plies = core::mem::take(&mut self.plies);
-        self.position = self.base.clone();
-        self.keys.truncate(1);
-        for played in plies.into_iter().take(ply) {
+        let (mut position, moves) = self.plies.truncate(ply as usize);
+        for ply in moves {
             // Each move fitted when it was first played from here, and so it does again.
-            if played.is_illegal {
-                let _ = self.stand(played.uci);
-            } else if let Ok(mv) = self.position.resolve_uci(played.uci) {
-                let _ = self.play(mv);
+            let Some(uci) = ply.played else { continue };
+            if ply.is_illegal {
+                position = after_illegal(&position, uci).unwrap_or(position);
+            } else if let Ok(mv) = position.resolve_uci(uci) {
+                position.play_unchecked(mv);
             }
         }
+        self.position = position;
+    }
+
+    /// Returns the history up to a ply, or all of it where it is not that long.
+    #[must_use]
+    pub fn up_to(&self, ply: u32) -> History {
+        let mut earlier = self.clone();
+        earlier.reinstate(ply);
+        earlier
     }
 
     /// Reads a move in the position, in UCI or SAN.
@@ -279,48 +269,60 @@ impl History {
     /// since the base.
     #[must_use]
     pub fn last_reset_ply(&self) -> u32 {
-        self.plies.last().map_or(0, |ply| ply.last_reset_ply)
+        self.plies.last().last_reset.into()
     }
 
     /// Returns the ply that the last capture led to; 0 where none has been made since the base.
     #[must_use]
     pub fn last_capture_ply(&self) -> u32 {
-        self.plies.last().map_or(0, |ply| ply.last_capture_ply)
+        self.plies.last().last_capture.into()
     }
 
     /// Returns the keys of all positions so far, the base first.
+    pub fn keys(&self) -> impl Iterator<Item = PositionKey> + '_ {
+        self.keys_from(0)
+    }
+
+    /// Returns the keys of the positions since the last capture or pawn move, oldest first: none
+    /// from before can occur again.
     #[must_use]
-    pub fn keys(&self) -> &[PositionKey] {
-        &self.keys
+    pub fn repeatable_keys(&self) -> Vec<PositionKey> {
+        self.keys_from(self.last_reset_ply()).collect()
+    }
+
+    fn keys_from(&self, ply: u32) -> impl Iterator<Item = PositionKey> + '_ {
+        (ply..=self.ply()).map(|ply| self.plies.get(ply as usize).key)
     }
 
     /// Returns the side whose every move between two plies gave check, the moves that led to the
     /// plies after `from` up to `to` included; `None` where there is no such side.
     #[must_use]
     pub fn checks_between(&self, from: u32, to: u32) -> Option<Color> {
-        let moves = self.plies.get(from as usize..to as usize)?;
+        if to > self.ply() {
+            return None;
+        }
         // The move that led to the position on the board was made by the side not to move.
         let last = !self.position.turn();
+        let behind = self.ply() - to;
         [last, !last].into_iter().find(|&side| {
-            let behind = self.ply() - to;
-            let skip = usize::from((side == last) == (behind % 2 == 1));
-            let mut own = moves.iter().rev().skip(skip).step_by(2).peekable();
-            own.peek().is_some() && own.all(|ply| ply.gives_check)
+            let skip = u32::from((side == last) == (behind % 2 == 1));
+            let latest = to.saturating_sub(skip);
+            let moves = latest.saturating_sub(from).div_ceil(2);
+            moves > 0 && u32::from(self.plies.get(latest as usize).checks) >= moves
         })
     }
 
     /// Returns how often the position on the board has occurred, this time included (9.2.3).
     #[must_use]
     pub fn repetitions(&self) -> u32 {
-        1 + self.earlier(&self.position.exact_key(), 1).count() as u32
+        self.plies.last().occurrences()
     }
 
     /// Returns the plies at which the position on the board stood, oldest first; the last is now.
     #[must_use]
     pub fn repetition_plies(&self) -> Vec<u32> {
-        let mut plies: Vec<u32> = self.earlier(&self.position.exact_key(), 1).collect();
+        let mut plies: Vec<u32> = self.plies.occurrences_of(&self.position).collect();
         plies.reverse();
-        plies.push(self.ply());
         plies
     }
 
@@ -332,45 +334,36 @@ impl History {
         let mut plies: Vec<u32> = if after.halfmove_clock() == 0 {
             Vec::new()
         } else {
-            self.earlier(&after.exact_key(), 0).collect()
+            self.plies.occurrences_of(&after).collect()
         };
         plies.reverse();
         plies.push(self.ply() + 1);
         plies
     }
 
+    /// Returns how often the position after a legal move will have occurred with it.
+    #[must_use]
+    pub fn repetitions_after(&self, mv: Move) -> u32 {
+        let after = self.position.after_unchecked(mv);
+        if after.halfmove_clock() == 0 {
+            return 1;
+        }
+        let latest = self.plies.occurrences_of(&after).next();
+        1 + latest.map_or(0, |ply| self.plies.get(ply as usize).occurrences())
+    }
+
+    /// Returns the ply at which the position on the board stood some occurrences before now, as 1
+    /// for the last time before; `None` where it has not occurred so often.
+    #[must_use]
+    pub fn occurrence_before(&self, occurrences: usize) -> Option<u32> {
+        self.plies.occurrences_of(&self.position).nth(occurrences)
+    }
+
     /// Returns whether some position since the last capture or pawn move has occurred twice with
     /// the side that is not to move having the move: only then can a move repeat a third time.
     #[must_use]
     pub fn can_move_repeat(&self) -> bool {
-        let first = self
-            .keys
-            .len()
-            .saturating_sub(self.halfmove_clock() as usize + 1);
-        let window = &self.keys[first..];
-        // The last key is the position on the board, so those of the other side are every second
-        // one before it.
-        let others: Vec<&PositionKey> = window.iter().rev().skip(1).step_by(2).collect();
-        others
-            .iter()
-            .enumerate()
-            .any(|(index, key)| others[index + 1..].contains(key))
-    }
-
-    /// The plies before now at which a key stood, latest first. `skip` is how many of the last
-    /// plies cannot have it: 1 where it is that of the position on the board, 0 where it is that
-    /// of a position after the next move. Positions before the last capture or pawn move are
-    /// different ones, so they are not looked at.
-    fn earlier<'a>(&'a self, key: &'a PositionKey, skip: usize) -> impl Iterator<Item = u32> + 'a {
-        let window = self.halfmove_clock() as usize + 1;
-        self.keys
-            .iter()
-            .enumerate()
-            .rev()
-            .take(window)
-            .skip(skip)
-            .filter(move |(_, other)| *other == key)
-            .map(|(ply, _)| ply as u32)
+        self.plies.last().has_twice(!self.position.turn())
     }
 
     /// Returns the number of moves that a side has made, those before the base included as its
@@ -382,3 +375,6 @@ impl History {
         completed + u32::from(is_ahead)
     }
 }
+
+// The plies are numbered in 16 bits.
+const _: () = assert!(History::MOVES_MAX < u16::MAX as usize);
