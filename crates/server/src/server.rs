@@ -104,12 +104,21 @@ const HEALTH_NAMES: [&str; 4] = [
 ];
 
 /// A server that does not run yet.
-#[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     options: ServerOptions,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("listener", &self.listener)
+            .field("clock", &self.clock)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What every call goes through, outermost last.

@@ -96,7 +96,7 @@ async fn answer(
     let Some(asked) = game.folded.game.mate_question() else {
         return Ok(());
     };
-    let nodes = if asked.is_provisional() {
+    let nodes = if asked.winner.is_some() {
         limits::MATE_NODES_PROVISIONAL
     } else {
         limits::MATE_NODES_DEFAULT

@@ -249,7 +249,9 @@ fn invalid_parts(invalid: &Invalid) -> Parts {
         .with("move", text)
         .with("illegal_reason", reason)
         .at(field.clone(), description.clone()),
-        Invalid::Damaged { what } => invariant_parts(what),
+        Invalid::Damaged { .. } | Invalid::Misjudged { .. } => {
+            invariant_parts(&invalid.to_string())
+        }
     }
 }
 
