@@ -5,10 +5,12 @@ use std::sync::Arc;
 use referee_api::v1;
 use referee_chess::{CastlingMode, Color, Fen};
 use referee_laws::{
-    Action, Bonus, Clocks, Decision, GameResult, Intent, Keeper, LedgerCause, MoveIntent, Review,
-    Seat, Termination, TimeControl,
+    Action, Decision, GameResult, Intent, Keeper, LedgerCause, MoveIntent, Seat, Termination,
+    TimeControl,
 };
-use referee_pgn::{GameReader, Item, Outcome, Reading, Tags};
+use referee_pgn::{Game, Outcome, Tags};
+use referee_review::{Finding, TimedMove, Verdict, read_control, read_one, time_moves};
+use time::OffsetDateTime;
 
 use crate::actions::Submitted;
 use crate::clocks::{ToldTime, stored_line};
@@ -143,11 +145,9 @@ fn write_tags(live: &Live, tags: &mut Tags) {
     set(Tags::ROUND, label("round"));
     set(Tags::WHITE, Some(&genesis.white_player));
     set(Tags::BLACK, Some(&genesis.black_player));
-    let date = label("date").map(ToOwned::to_owned).or_else(|| {
-        let created = genesis.create_time.as_ref()?;
-        let days = created.seconds.div_euclid(86_400);
-        Some(date_of(days))
-    });
+    let date = label("date")
+        .map(ToOwned::to_owned)
+        .or_else(|| date_of(genesis.create_time.as_ref()?.seconds));
     set(Tags::DATE, date.as_deref());
     let clocks = &live.game.standing().clocks;
     let control = clocks.white.control.as_ref();
@@ -156,19 +156,11 @@ fn write_tags(live: &Live, tags: &mut Tags) {
     set(Tags::TIME_CONTROL, control.as_deref());
 }
 
-/// The date of a day since 1970, as the tag has it (Fliegel and Van Flandern 1968).
-fn date_of(days: i64) -> String {
-    let julian = days + 2_440_588;
-    let l = julian + 68_569;
-    let n = 4 * l / 146_097;
-    let l = l - (146_097 * n + 3) / 4;
-    let year = 4_000 * (l + 1) / 1_461_001;
-    let l = l - 1_461 * year / 4 + 31;
-    let month = 80 * l / 2_447;
-    let day = l - 2_447 * month / 80;
-    let l = month / 11;
-    let (month, year) = (month + 2 - 12 * l, 100 * (n - 49) + year + l);
-    format!("{year:04}.{month:02}.{day:02}")
+/// The date of a time in seconds since 1970, as the tag has it; `None` beyond the year 9999.
+fn date_of(seconds: i64) -> Option<String> {
+    let date = OffsetDateTime::from_unix_timestamp(seconds).ok()?.date();
+    let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
+    Some(format!("{year:04}.{month:02}.{day:02}"))
 }
 
 fn written_outcome(result: GameResult) -> Outcome {
@@ -221,130 +213,125 @@ const fn needs_reason(termination: Termination) -> bool {
     )
 }
 
-/// Reads one game of a text, and what is wrong with it.
-fn read_one(text: &str) -> Result<Reading, ApiError> {
-    let mut games = Vec::new();
-    let mut stray = None;
-    GameReader::new().read_all(text.as_bytes(), &mut |item: Item<'_>| match item {
-        Item::Game(reading) if games.len() < 2 => games.push(reading.clone()),
-        Item::Game(_) => {}
-        Item::Stray(fault) => stray = stray.take().or(Some(fault.to_string())),
-    });
-    if games.len() > 1 {
-        return Err(ApiError::field(
-            "pgn",
-            "has more than one game; import one at a time",
-        ));
-    }
-    let reading = games.pop().ok_or_else(|| {
-        ApiError::field("pgn", stray.unwrap_or_else(|| "has no game in it".into()))
-    })?;
-    if let Some(fault) = reading.first_error() {
-        return Err(ApiError::field("pgn", fault.to_string()));
-    }
-    Ok(reading)
-}
-
 /// What is imported: how the game begins, and every action that leads through it.
 pub(crate) struct Import {
     creation: v1::CreateGameRequest,
+    genesis: v1::Game,
+    game: referee_laws::Game,
     actions: Vec<(v1::Action, Submitted)>,
     faults: Vec<v1::TextFault>,
 }
 
-/// Reads a text that is to become a game.
+/// Reads a text that is to become a game, and judges it by the rules that it is to be played by:
+/// what cannot be played to its end is refused as a whole.
 pub(crate) fn read_import(request: &v1::ImportPgnRequest, id: &str) -> Result<Import, ApiError> {
     let mut fields = Fields::default();
     fields.request_id("request_id", &request.request_id);
     fields.length("pgn", &request.pgn, limits::PGN_PIECE_BYTES_MAX);
     fields.finish()?;
-    let reading = read_one(&request.pgn)?;
-    let game = &reading.game;
-    let tag = |name| game.tags.get(name).filter(|value| *value != "?");
+    let reading = read_one(request.pgn.as_bytes())
+        .map_err(|error| ApiError::field("pgn", error.to_string()))?;
+    let control = read_control(&reading.game);
+    let creation = v1::CreateGameRequest {
+        game: Some(begin(request, &reading.game, control.as_ref())),
+        game_id: id.to_owned(),
+        request_id: request.request_id.clone(),
+    };
+    let (genesis, game) = read_creation(&creation)?;
+    let verdict = Verdict::of(&reading, game.profile());
+    let mut findings = verdict.findings.iter();
+    if let Some(finding) = findings.find(|finding| finding.bars_replay()) {
+        return Err(ApiError::field("pgn", refusal(finding)));
+    }
+    let is_over = verdict.outcome.is_some();
+    let moves = time_moves(&reading.game, control.as_ref(), is_over);
+    let actions = write_actions(&moves, verdict.recorded);
+    if game.keeper() != Keeper::Platform {
+        return Err(damaged("the keeper of an imported game"));
+    }
+    // The clocks are judged as a whole, too, before anything is written.
+    try_out(game.clone(), &actions)?;
+    let told = reading.faults.iter().map(write_fault);
+    let found = verdict.findings.iter().map(|finding| v1::TextFault {
+        line: reading.end.line,
+        column: reading.end.column,
+        error: false,
+        text: finding.to_string(),
+    });
+    Ok(Import {
+        creation,
+        genesis,
+        game,
+        actions,
+        faults: told.chain(found).collect(),
+    })
+}
+
+/// Says why a text is not imported, with the place in it where there is one.
+fn refusal(finding: &Finding) -> String {
+    match finding {
+        Finding::IllegalMove { fault, .. } | Finding::Unreadable { fault } => fault.to_string(),
+        _ => finding.to_string(),
+    }
+}
+
+/// The game as it begins.
+fn begin(request: &v1::ImportPgnRequest, game: &Game, control: Option<&TimeControl>) -> v1::Game {
+    let player = |name| {
+        let text = game.tags.get(name).filter(|value| *value != "?");
+        let text = text.unwrap_or_default();
+        text[..text.floor_char_boundary(limits::PLAYER_BYTES_MAX)].to_owned()
+    };
     let mut profile = request.rule_profile.clone().unwrap_or_default();
     profile.variant = match game.start.castling_mode() {
         CastlingMode::Standard => v1::Variant::Standard,
         CastlingMode::Chess960 => v1::Variant::Chess960,
     }
     .into();
-    let control = tag(Tags::TIME_CONTROL).and_then(|text| TimeControl::read_pgn(text).ok());
-    let control = control.flatten().map(|control| {
-        // Where the first clock shows more than the time and one bonus, a bonus was put on before.
-        let first = control.period(0);
-        let shown = game.notes.get(0).clock.map(|clock| clock.as_millis());
-        let most = u128::from(first.time_ms + first.bonus.ms());
-        control.with_increment_at_start(shown.is_some_and(|shown| shown > most))
+    let fen = Fen(&game.start.to_setup()).to_string();
+    let time_control = control.and_then(|control| {
+        Some(v1::TimeControl {
+            pgn: control.to_pgn()?,
+            increment_at_start: Some(control.increment_at_start()),
+            ..v1::TimeControl::default()
+        })
     });
-    let shortened = |text: Option<&str>| {
-        let text = text.unwrap_or_default();
-        let mut end = text.len().min(limits::PLAYER_BYTES_MAX);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text[..end].to_owned()
-    };
-    let begun = v1::Game {
-        white_player: shortened(tag(Tags::WHITE)),
-        black_player: shortened(tag(Tags::BLACK)),
+    v1::Game {
+        white_player: player(Tags::WHITE),
+        black_player: player(Tags::BLACK),
         rule_profile: Some(profile),
         initial_position: Some(v1::Position {
-            base: Some(v1::position::Base::Fen(
-                Fen(&game.start.to_setup()).to_string(),
-            )),
+            base: Some(v1::position::Base::Fen(fen)),
             moves: Vec::new(),
         }),
         labels: request.labels.clone(),
         clock_settings: Some(v1::ClockSettings {
             keeper: v1::ClockKeeper::Platform.into(),
-            time_control: control.as_ref().and_then(|control| {
-                Some(v1::TimeControl {
-                    pgn: control.to_pgn()?,
-                    increment_at_start: Some(control.increment_at_start()),
-                    ..v1::TimeControl::default()
-                })
-            }),
+            time_control,
             ..v1::ClockSettings::default()
         }),
         ..v1::Game::default()
-    };
-    let creation = v1::CreateGameRequest {
-        game: Some(begun),
-        game_id: id.to_owned(),
-        request_id: request.request_id.clone(),
-    };
-    let actions = read_actions(&reading, control.as_ref());
-    let faults = reading.faults.iter().map(write_fault).collect();
-    Ok(Import {
-        creation,
-        actions,
-        faults,
-    })
+    }
 }
 
-/// Every move as an action with the time that the clocks of the text tell, and the result.
-fn read_actions(reading: &Reading, control: Option<&TimeControl>) -> Vec<(v1::Action, Submitted)> {
-    let game = &reading.game;
-    let mut spent = Spent::new(control);
-    let mut actions = Vec::with_capacity(game.moves.len() + 1);
-    let profile = referee_laws::Profile::fide_standard();
-    let ends_on_board = Review::of(&game.start, &game.moves, false, None, &profile)
-        .is_ok_and(|review| review.outcome.is_some());
-    for (index, (before, mv)) in game.positions().enumerate() {
-        let side = before.turn();
-        let note = game.notes.get(index);
-        let ms = |time: core::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let is_end = ends_on_board && index + 1 == game.moves.len();
-        let told = (note.clock.map(ms), note.elapsed.map(ms));
-        let (elapsed_ms, corrected_ms) = spent.by(side, told, is_end);
-        let uci = before.uci(mv).to_string();
-        actions.push(import_move(index, side, uci, elapsed_ms));
-        if let Some(left_ms) = corrected_ms {
-            actions.push(import_clock(index, side, left_ms));
+/// Every move as an action with the time that it took, and the result.
+fn write_actions(
+    moves: &[TimedMove],
+    recorded: Option<GameResult>,
+) -> Vec<(v1::Action, Submitted)> {
+    let mut actions = Vec::with_capacity(moves.len() + 1);
+    for (index, mv) in moves.iter().enumerate() {
+        actions.push(import_move(
+            index,
+            mv.side,
+            mv.uci.to_string(),
+            mv.elapsed_ms,
+        ));
+        if let Some(left_ms) = mv.set_ms {
+            actions.push(import_clock(index, mv.side, left_ms));
         }
     }
-    if let Some(result) = GameResult::named(game.outcome.as_str()) {
-        actions.push(import_result(result));
-    }
+    actions.extend(recorded.map(import_result));
     actions
 }
 
@@ -415,82 +402,13 @@ fn import_result(result: GameResult) -> (v1::Action, Submitted) {
     )
 }
 
-/// The time that moves took, from what the clocks showed after them.
-struct Spent {
-    /// The clocks as the moves leave them.
-    clocks: Option<Clocks>,
-}
-
-impl Spent {
-    fn new(control: Option<&TimeControl>) -> Spent {
-        let control = control.cloned();
-        let setup = referee_laws::ClockSetup::default();
-        let is_timed = control.is_some();
-        let clocks = Clocks::new(control.clone(), control, setup).ok();
-        let clocks = clocks.filter(|_| is_timed);
-        Spent {
-            clocks: clocks.map(|clocks| clocks.start(Color::White, Default::default()).clocks),
-        }
-    }
-
-    /// Returns what a move took, so that its clock shows what the text tells afterwards, and what
-    /// the clock has to be set to where no time can bring that about: servers give time back for
-    /// the delays of the network, and players give each other time.
-    fn by(
-        &mut self,
-        side: Color,
-        (clock_ms, elapsed_ms): (Option<u64>, Option<u64>),
-        is_end: bool,
-    ) -> (u64, Option<u64>) {
-        let Some(clocks) = &self.clocks else {
-            let took = elapsed_ms.unwrap_or(0).min(referee_laws::CLOCK_MS_MAX);
-            return (took, None);
-        };
-        let since = clocks.since.unwrap_or_default();
-        let after = |ms: u64| {
-            let at = since.checked_add_ms(ms).unwrap_or(since);
-            clocks.complete_move(side, at).clocks
-        };
-        let before_ms = clocks.side(side).left_ms.unwrap_or_default();
-        let took = match clock_ms {
-            None => elapsed_ms.unwrap_or(0),
-            // A move that ends the game brings no bonus.
-            Some(left_ms) if is_end => before_ms.saturating_sub(left_ms),
-            Some(left_ms) => {
-                let unspent_ms = after(0).side(side).left_ms.unwrap_or(left_ms);
-                let unsaved_ms = match clocks.side(side).bonus() {
-                    // Of these no time is saved, so what was used of them cannot be told.
-                    Bonus::Delay(ms) | Bonus::Bronstein(ms) if unspent_ms > left_ms => ms,
-                    _ => 0,
-                };
-                unspent_ms.saturating_sub(left_ms) + unsaved_ms
-            }
-        };
-        let took = took.min(referee_laws::CLOCK_MS_MAX);
-        let mut clocks = after(took);
-        let shown_ms = clocks.side(side).left_ms;
-        let corrected_ms = clock_ms.filter(|&ms| !is_end && Some(ms) != shown_ms);
-        if let Some(left_ms) = corrected_ms {
-            let now = clocks.since.unwrap_or_default();
-            clocks = clocks.set(side, left_ms, now).clocks;
-        }
-        self.clocks = Some(clocks);
-        (took, corrected_ms)
-    }
-}
-
 /// Creates the game and plays it through.
 pub(crate) async fn import(
     desk: &Arc<Desk>,
     import: Import,
     id: String,
 ) -> Result<v1::ImportPgnResponse, ApiError> {
-    let (genesis, game) = read_creation(&import.creation)?;
-    if game.keeper() != Keeper::Platform {
-        return Err(damaged("the keeper of an imported game"));
-    }
-    // The text is judged as a whole before anything is written of it.
-    try_out(game.clone(), &import.actions)?;
+    let Import { genesis, game, .. } = import;
     desk.create(&import.creation, genesis, &game, id.clone())
         .await?;
     let arrival_us = desk.now_us();
@@ -521,9 +439,13 @@ fn try_out(
             if is_same(&submitted.action.intent) {
                 return Ok(());
             }
+            // The board was judged before, so the clocks have ended the game.
+            let goes_on = match submitted.action.intent {
+                Intent::SignResult { .. } => "tells another result",
+                _ => "goes on",
+            };
             let text = format!(
-                "the record goes on, or tells another result, after the game has ended with ply \
-                 {index}: {}",
+                "the record {goes_on} after the game has ended: {}",
                 outcome.text
             );
             return Err(ApiError::field("pgn", text));

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1;
-use referee_laws::{Finding, GameResult, Profile, Review, Variant};
-use referee_pgn::{Fault, FaultKind, Game, GameReader, Item, Reading, Severity, Tags};
+use referee_laws::{Outcome, Points, Profile};
+use referee_pgn::{Fault, Game, GameReader, Item, Place, Reading, Severity, Tags};
+use referee_review::{Finding, Verdict};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tonic::Streaming;
@@ -179,42 +180,9 @@ fn read_games(
 
 fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesResponse {
     let game = &reading.game;
-    let mode = game.start.castling_mode();
-    let profile = Profile {
-        variant: match mode {
-            referee_chess::CastlingMode::Standard => Variant::Standard,
-            referee_chess::CastlingMode::Chess960 => Variant::Chess960,
-        },
-        ..profile.clone()
-    };
-    let recorded = GameResult::named(game.outcome.as_str());
+    let verdict = Verdict::of(reading, profile);
     let points = profile.parameters.points;
-    let mut findings = Vec::new();
-    let broken = reading.first_error().filter(|_| reading.unplayed > 0);
-    if let Some(fault) = broken
-        && matches!(
-            fault.kind,
-            FaultKind::IllegalMove { .. } | FaultKind::NullMove { .. }
-        )
-    {
-        findings.push(v1::GameFinding {
-            kind: Some(v1::game_finding::Kind::IllegalMove(v1::IllegalMoveFound {
-                ply: game.moves.len() as u32,
-                line: fault.place.line,
-                column: fault.place.column,
-            })),
-            text: format!("{}.", fault.kind),
-        });
-    }
-    let mut outcome = None;
-    let goes_on = reading.unplayed > 0;
-    if reading.is_start_known
-        && let Ok(review) = Review::of(&game.start, &game.moves, goes_on, recorded, &profile)
-    {
-        let found = review.findings.iter();
-        findings.extend(found.map(|finding| write_finding(finding, points)));
-        outcome = review.outcome;
-    }
+    let findings = verdict.findings.iter();
     let tag = |name| game.tags.get(name).unwrap_or_default().to_owned();
     v1::VerifyGamesResponse {
         number,
@@ -223,13 +191,16 @@ fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesRe
         black_player: tag(Tags::BLACK),
         plies: game.moves.len() as u32,
         fen: game.final_position().to_string(),
-        recorded_result: recorded
+        recorded_result: verdict
+            .recorded
             .map_or(v1::GameResult::Ongoing, view::result)
             .into(),
-        outcome: Some(view::outcome(outcome.as_ref(), points)),
+        outcome: Some(view::outcome(verdict.outcome.as_ref(), points)),
         faults: reading.faults.iter().map(write_fault).collect(),
-        sound: findings.is_empty() && reading.unplayed == 0,
-        findings,
+        sound: verdict.is_clean(),
+        findings: findings
+            .filter_map(|finding| write_finding(finding, points))
+            .collect(),
         tags: game
             .tags
             .iter()
@@ -265,24 +236,37 @@ pub(crate) fn write_fault(fault: &Fault) -> v1::TextFault {
     }
 }
 
-fn write_finding(finding: &Finding, points: referee_laws::Points) -> v1::GameFinding {
+/// Writes a finding; `None` for what cannot be read, which the faults of the text tell.
+fn write_finding(finding: &Finding, points: Points) -> Option<v1::GameFinding> {
     use v1::game_finding::Kind;
+    let outcome = |outcome: &Outcome| Some(view::outcome(Some(outcome), points));
     let kind = match finding {
-        Finding::PlayedOn { ply, outcome } => Kind::PlayedOn(v1::PlayedOn {
+        Finding::IllegalMove { ply, fault } => {
+            let Place { line, column, .. } = fault.place;
+            let ply = *ply;
+            Kind::IllegalMove(v1::IllegalMoveFound { ply, line, column })
+        }
+        Finding::Unreadable { .. } => return None,
+        Finding::PlayedOn {
+            ply, outcome: end, ..
+        } => Kind::PlayedOn(v1::PlayedOn {
             ply: *ply,
-            outcome: Some(view::outcome(Some(outcome), points)),
+            outcome: outcome(end),
         }),
-        Finding::ResultConflict { recorded, outcome } => Kind::ResultConflict(v1::ResultConflict {
+        Finding::ResultConflict {
+            recorded,
+            outcome: end,
+        } => Kind::ResultConflict(v1::ResultConflict {
             recorded: view::result(*recorded).into(),
-            outcome: Some(view::outcome(Some(outcome), points)),
+            outcome: outcome(end),
         }),
         Finding::WinnerCannotMate { no_mate } => Kind::WinnerCannotMate(view::no_mate(no_mate)),
-        Finding::ResultMissing { outcome } => Kind::ResultMissing(v1::ResultMissing {
-            outcome: Some(view::outcome(Some(outcome), points)),
+        Finding::ResultMissing { outcome: end } => Kind::ResultMissing(v1::ResultMissing {
+            outcome: outcome(end),
         }),
     };
-    v1::GameFinding {
+    Some(v1::GameFinding {
         kind: Some(kind),
         text: finding.to_string(),
-    }
+    })
 }
