@@ -18,6 +18,7 @@ const ROOMS: &[Room] = &[
     ("pgn", Some(&["chess"]), Some(&[])),
     ("mate", Some(&["chess"]), Some(&[])),
     ("laws", Some(&["chess", "mate"]), Some(&[])),
+    ("review", Some(&["chess", "laws", "pgn"]), Some(&[])),
     ("perft", Some(&["chess"]), Some(&["rayon"])),
     ("api", Some(&[]), None),
     (
@@ -34,6 +35,7 @@ const ROOMS: &[Room] = &[
             "pgn",
             "mate",
             "laws",
+            "review",
             "perft",
             "api",
             "record",
@@ -51,7 +53,7 @@ const ROOMS: &[Room] = &[
 ];
 
 /// The rooms without async, I/O, clock, randomness and environment.
-const PURE: [&str; 5] = ["chess", "pgn", "mate", "laws", "perft"];
+const PURE: [&str; 6] = ["chess", "pgn", "mate", "laws", "review", "perft"];
 
 /// What a pure room must not even reach through others.
 const IMPURE: [&str; 12] = [

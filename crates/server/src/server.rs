@@ -230,8 +230,8 @@ impl Server {
             pool,
             record_key: self.options.record_key.clone().map(Arc::new),
         };
-        let rules = RulesServiceServer::new(rules)
-            .max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
+        let rules =
+            RulesServiceServer::new(rules).max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
         let (v1, v1alpha) = (reflection(), reflection());
         Ok(Routes::new(rules)
             .add_service(StreamingGames::new(games))

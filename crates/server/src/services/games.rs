@@ -3,8 +3,8 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use referee_api::v1;
 use prost::Message;
+use referee_api::v1;
 use referee_laws::Game;
 use referee_record::convert::action::read_action;
 use referee_record::convert::ruling::write_outcome;
@@ -29,12 +29,12 @@ use crate::transport::{Caller, Frame, Outgoing, StreamPermits};
 /// Answers `GameService`.
 #[derive(Clone)]
 pub(crate) struct GamesService {
-    pub(super) games: Arc<Games>,
-    pub(super) streams: StreamPermits,
-    pub(super) stop: CancellationToken,
+    pub(crate) games: Arc<Games>,
+    pub(crate) streams: StreamPermits,
+    pub(crate) stop: CancellationToken,
     /// Where long histories and texts are read.
-    pub(super) pool: WorkPool,
-    pub(super) record_key: Option<Arc<RecordKey>>,
+    pub(crate) pool: WorkPool,
+    pub(crate) record_key: Option<Arc<RecordKey>>,
 }
 
 impl GamesService {
@@ -186,7 +186,10 @@ impl v1::game_service_server::GameService for GamesService {
             .ok_or_else(|| ServiceError::field("action", "is required"))?;
         tracing::Span::current().record("request_id", &message.request_id);
         let submitted = read_action(&message).map_err(ServiceError::from)?;
-        let answer = self.games.submit(key, message, submitted, arrival_us).await?;
+        let answer = self
+            .games
+            .submit(key, message, submitted, arrival_us)
+            .await?;
         Ok(Response::new(answer))
     }
 
@@ -208,7 +211,9 @@ impl v1::game_service_server::GameService for GamesService {
         let caller = Caller::of(&request)?;
         let request = request.into_inner();
         tracing::Span::current().record("request_id", &request.request_id);
-        Ok(Response::new(import_pgn::import(self, &caller, request).await?))
+        Ok(Response::new(
+            import_pgn::import(self, &caller, request).await?,
+        ))
     }
 
     type WatchGameStream = Decoded<v1::WatchGameResponse>;
@@ -244,7 +249,8 @@ impl v1::game_service_server::GameService for GamesService {
         self.check_running()?;
         let caller = Caller::of(&request)?;
         let key = Self::key(&caller, "name", &request.get_ref().name)?;
-        let export = export::Export::begin(Arc::clone(&self.games), &key, self.record_key.clone()).await?;
+        let export =
+            export::Export::begin(Arc::clone(&self.games), &key, self.record_key.clone()).await?;
         let stop = self.stop.clone();
         let outgoing = self.streams.open(|sender| export.run(sender, stop))?;
         Ok(Response::new(outgoing))
