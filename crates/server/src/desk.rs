@@ -13,12 +13,11 @@ use referee_api::v1;
 use referee_laws::{Action, Game, Judgment, Seat, Time};
 use referee_record::convert::action::Submitted;
 use referee_record::convert::clocks::time_of;
-use referee_record::convert::ruling::write_outcome;
 use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::write_us;
 use referee_record::{
-    Error, Finding, FoldedGame, PendingEvent, PendingWrite, answer_of, build_event, deadline_us,
-    hash_action, hash_creation, resource_name, state,
+    Error, Finding, FoldedGame, PendingEvent, PendingWrite, answer_of, build_event,
+    complete_genesis, deadline_us, hash_action, hash_creation, resource_name, state,
 };
 use referee_store::{
     Answer, AnswerBody, Append, AppendError, Appended, Created, GameKey, NewGame, Store, Write,
@@ -85,15 +84,8 @@ impl Desk {
     ) -> Result<v1::Game, ApiError> {
         let name = resource_name(&id);
         let create_time_us = self.now_us();
-        let genesis = v1::Game {
-            name: name.clone(),
-            outcome: Some(write_outcome(
-                game.outcome(),
-                game.profile().parameters.points,
-            )),
-            create_time: Some(write_us(create_time_us)),
-            ..genesis
-        };
+        let create_time = Some(write_us(create_time_us));
+        let genesis = complete_genesis(genesis, game, name.clone(), create_time);
         let labels = genesis
             .labels
             .iter()

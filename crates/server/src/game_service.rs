@@ -5,9 +5,10 @@ use std::sync::Arc;
 use prost::Message;
 use referee_api::v1;
 use referee_record::convert::action::read_action;
-use referee_record::convert::stored::stored_genesis;
-use referee_record::convert::time::write_us;
-use referee_record::{Fields, RecordKey, check_labels, read_creation, read_name, resource_name};
+use referee_record::convert::time::read_moment;
+use referee_record::{
+    Fields, RecordKey, check_labels, read_creation, read_name, resource_name, write_summary,
+};
 use referee_store::{GameRow, ListCursor, ListFilter};
 use tokio::sync::watch;
 use tonic::{Request, Response, Status, Streaming};
@@ -325,27 +326,15 @@ async fn list(
 
 /// A game as a list shows it, from its genesis and its last event.
 async fn summary(desk: &Desk, row: &GameRow) -> Result<v1::Game, ApiError> {
-    let (genesis, game) = stored_genesis(&row.genesis)?;
-    let mut summary = v1::Game {
-        sequence: row.sequence,
-        state: row.state,
-        fen: game.position().to_string(),
-        update_time: Some(write_us(row.update_time_us)),
-        ..genesis
-    };
-    if let Some(position) = &mut summary.initial_position {
-        position.moves.clear();
-    }
-    if row.sequence > 0 {
-        let last = desk.events(&row.key.game, row.sequence - 1, 1).await?;
-        if let Some(event) = last.into_iter().next() {
-            summary.fen = event.fen;
-            summary.draw_offer = event.draw_offer;
-            summary.outcome = event.outcome;
-            summary.bound_move = event.bound_move;
-            summary.standing = event.standing;
+    let last = match row.sequence {
+        0 => None,
+        sequence => {
+            let last = desk.store().entries(&row.key, sequence - 1, 1).await?;
+            last.into_iter().next()
         }
-    }
+    };
+    let last = last.as_ref().map(|entry| entry.bytes.as_slice());
+    let summary = write_summary(&row.genesis, last, row.state, row.update_time_us)?;
     Ok(summary)
 }
 
@@ -375,19 +364,8 @@ fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields) -> ListFil
         limits::FILTER_LABELS_MAX,
     );
     check_labels("filter.labels", &message.labels, fields);
-    let mut time = |field: &str, time: Option<prost_types::Timestamp>| {
-        let time = time?;
-        if !(0..1_000_000_000).contains(&time.nanos)
-            || !(-62_135_596_800..=253_402_300_799).contains(&time.seconds)
-        {
-            fields.refuse(field, "must be from the year 1 to the year 9999");
-            return None;
-        }
-        // A part of a microsecond counts as begun, since creation is stamped in microseconds.
-        Some(time.seconds * 1_000_000 + (i64::from(time.nanos) + 999) / 1_000)
-    };
-    let min_create_time_us = time("filter.min_create_time", message.min_create_time);
-    let max_create_time_us = time("filter.max_create_time", message.max_create_time);
+    let min_create_time_us = read_moment("filter.min_create_time", message.min_create_time, fields);
+    let max_create_time_us = read_moment("filter.max_create_time", message.max_create_time, fields);
     ListFilter {
         states: message.states.clone(),
         labels: message
