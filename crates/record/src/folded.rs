@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use prost::Message;
 use referee_api::v1;
 use referee_chess::Color;
 use referee_laws::{FlagMode, Game, Keeper, Phase, Time};
@@ -9,7 +10,7 @@ use referee_laws::{FlagMode, Game, Keeper, Phase, Time};
 use crate::convert::InContract;
 use crate::convert::conduct::write_standing;
 use crate::convert::ruling::{write_adjudication, write_bound, write_outcome};
-use crate::convert::stored::{stored_effects, stored_genesis};
+use crate::convert::stored::{stored_effects, stored_event, stored_genesis};
 use crate::convert::time::{read_us, write_us};
 use crate::error::Error;
 
@@ -96,6 +97,53 @@ impl FoldedGame {
             .as_ref()
             .map_or(0, |position| position.moves.len())
     }
+}
+
+/// Writes a game as a list shows it, without folding it: from its genesis, the last event if there is
+/// one, and what the store says of it.
+///
+/// # Errors
+///
+/// [`Error::Damaged`] where the genesis or the event cannot be read.
+pub fn write_summary(
+    genesis: &[u8],
+    last: Option<&[u8]>,
+    state: i32,
+    update_time_us: i64,
+) -> Result<v1::Game, Error> {
+    let summary = match last {
+        None => {
+            let (genesis, game) = stored_genesis(genesis)?;
+            v1::Game {
+                fen: game.position().to_string(),
+                ..genesis
+            }
+        }
+        Some(event) => {
+            let event = stored_event(event)?;
+            let genesis =
+                v1::Game::decode(genesis).map_err(|error| Error::damaged(error.to_string()))?;
+            v1::Game {
+                sequence: event.sequence,
+                fen: event.fen,
+                draw_offer: event.draw_offer,
+                outcome: event.outcome,
+                bound_move: event.bound_move,
+                standing: event.standing,
+                ..genesis
+            }
+        }
+    };
+    Ok(v1::Game {
+        state,
+        update_time: Some(write_us(update_time_us)),
+        // A list is for finding a game: its moves come with the game itself.
+        initial_position: summary.initial_position.map(|position| v1::Position {
+            moves: Vec::new(),
+            ..position
+        }),
+        ..summary
+    })
 }
 
 /// Writes whose offer of a draw stands.
