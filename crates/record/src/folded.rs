@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use prost::Message;
 use referee_api::v1;
-use referee_chess::Color;
-use referee_laws::{FlagMode, Game, Keeper, Phase, Time};
+use referee_laws::{Game, Phase, Time};
 
 use crate::convert::InContract;
 use crate::convert::conduct::write_standing;
@@ -111,18 +110,11 @@ pub fn write_summary(
     state: i32,
     update_time_us: i64,
 ) -> Result<v1::Game, Error> {
+    let genesis = v1::Game::decode(genesis).map_err(|error| Error::damaged(error.to_string()))?;
     let summary = match last {
-        None => {
-            let (genesis, game) = stored_genesis(genesis)?;
-            v1::Game {
-                fen: game.position().to_string(),
-                ..genesis
-            }
-        }
+        None => genesis,
         Some(event) => {
             let event = stored_event(event)?;
-            let genesis =
-                v1::Game::decode(genesis).map_err(|error| Error::damaged(error.to_string()))?;
             v1::Game {
                 sequence: event.sequence,
                 fen: event.fen,
@@ -166,24 +158,11 @@ pub fn state(game: &Game, sequence: i64) -> v1::game::State {
     }
 }
 
-/// Returns whose flag falls by itself if nothing happens before, and when.
-#[must_use]
-pub fn deadline(game: &Game) -> Option<(Color, Time)> {
-    let clocks = &game.standing().clocks;
-    let falls_by_itself = game.keeper() == Keeper::Referee
-        && game.profile().parameters.flag_mode == FlagMode::Clock
-        && game.outcome().is_none();
-    let side = clocks.running.filter(|_| falls_by_itself)?;
-    // A flag that is known to be down has had its consequences.
-    let deadline = clocks.deadline()?;
-    (!clocks.side(side).flag_down).then_some((side, deadline))
-}
-
 /// Returns when a flag of the game falls by itself if nothing happens before, in microseconds since
 /// 1970.
 #[must_use]
 pub fn deadline_us(game: &Game) -> Option<i64> {
-    deadline(game).map(|(_, time)| time_us(time))
+    game.deadline().map(|(_, time)| time_us(time))
 }
 
 /// Returns a point of the time line of a game that the referee keeps the time of, in microseconds

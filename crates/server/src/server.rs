@@ -178,14 +178,16 @@ impl Server {
         stop.cancel();
         set_health(&health, ServingStatus::NotServing).await;
         let drained = async {
-            let ended = match ended {
-                Some(ended) => ended,
-                None => serving.await,
+            let serving = async {
+                match ended {
+                    Some(ended) => ended,
+                    None => serving.await,
+                }
             };
+            // The last sign of life is given at once: from here on clocks stand still.
+            let (ended, ()) = tokio::join!(serving, background.stop());
             tasks.close();
             tasks.wait().await;
-            // The last sign of life is the last thing that is written.
-            background.stop().await;
             ended
         };
         match tokio::time::timeout(drain_timeout, drained).await {

@@ -7,11 +7,10 @@ use prost::Message;
 use referee_api::v1;
 use referee_laws::Game;
 use referee_record::convert::action::read_action;
-use referee_record::convert::ruling::write_outcome;
 use referee_record::convert::time::write_us;
 use referee_record::{
-    FoldedGame, RecordKey, deadline_us, hash_creation, read_creation, read_name, resource_name,
-    state,
+    FoldedGame, RecordKey, complete_genesis, deadline_us, hash_creation, read_creation, read_name,
+    resource_name, state,
 };
 use referee_store::{GameKey, NewGame};
 use tokio_stream::{Stream, StreamExt};
@@ -84,17 +83,8 @@ pub(super) fn new_game(
     game: Game,
     create_time_us: i64,
 ) -> (NewGame, FoldedGame) {
-    let genesis = v1::Game {
-        name: resource_name(&key.game),
-        outcome: Some(write_outcome(
-            game.outcome(),
-            game.profile().parameters.points,
-        )),
-        // A list shows it without playing the moves that came before the game.
-        fen: game.position().to_string(),
-        create_time: Some(write_us(create_time_us)),
-        ..genesis
-    };
+    let create_time = Some(write_us(create_time_us));
+    let genesis = complete_genesis(genesis, &game, resource_name(&key.game), create_time);
     let labels = genesis.labels.iter();
     let new = NewGame {
         key,
