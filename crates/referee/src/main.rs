@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod exit;
 mod judge_command;
 mod limits;
 mod log;
@@ -20,10 +21,8 @@ use commands::export::ExportArguments;
 use commands::perft::PerftArguments;
 use commands::serve::ServeArguments;
 use commands::verify::VerifyArguments;
+use exit::EXIT_USAGE;
 use judge_command::JudgeArguments;
-
-/// The exit code for a command line that makes no sense (`EX_USAGE` of sysexits.h).
-const EXIT_USAGE: u8 = 64;
 
 /// A chess referee: it rules on moves and games, with reasons, and forgets nothing.
 #[derive(Debug, Parser)]

@@ -1,5 +1,11 @@
 //! The clock of the service, and its signs of life in the store: time without them is down time.
 
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "this is the clock of the service"
+)]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};

@@ -1,5 +1,5 @@
-//! Checks exported game records, without a server: the chain of hashes, the signature, every ruling,
-//! the board and the clocks.
+//! Checks exported game records, without a server: the chain of hashes, the signature, every
+//! ruling, the board and the clocks.
 //!
 //! Nothing in a record is trusted. [`verify`] reads a record file part by part and follows the game
 //! from entry to entry with three things side by side: the rules, which judge each action again;

@@ -12,6 +12,9 @@ use crate::limits::{PERFT_DEPTH_MAX, PERFT_QUESTIONS_AT_ONCE, PERFT_QUESTIONS_MA
 use crate::target::{Clients, position};
 use crate::verdict::Failure;
 
+/// The half-moves without a capture or a pawn move that end a game (9.6.2).
+const SEVENTY_FIVE_MOVES: u32 = 150;
+
 pub(super) async fn judge_perft(question: &Question, clients: &mut Clients) -> Judged {
     let input = question.input();
     let depth = input.number("depth")?.unwrap_or_default();
@@ -51,8 +54,9 @@ async fn count(question: &Question, clients: &Clients, depth: u64) -> Result<u12
     for _ in 1..depth {
         let mut children = Vec::new();
         for (fen, node) in &level {
+            let base = going_on(fen);
             let made = node.moves.iter().map(|one| {
-                let child = position(fen, vec![one.clone()]);
+                let child = position(&base, vec![one.clone()]);
                 (node.lines, child)
             });
             children.extend(made);
@@ -67,6 +71,20 @@ async fn count(question: &Question, clients: &Clients, depth: u64) -> Result<u12
     }
     let lines = |node: &Node| node.lines * node.moves.len() as u128;
     Ok(level.values().map(lines).sum())
+}
+
+/// Returns a position from which a game can go on. The count of half-moves without a capture ends
+/// games, but no lines of a tree.
+fn going_on(fen: &str) -> String {
+    let mut fields: Vec<&str> = fen.split(' ').collect();
+    if let Some(clock) = fields.get_mut(4)
+        && clock
+            .parse()
+            .is_ok_and(|count: u32| count >= SEVENTY_FIVE_MOVES)
+    {
+        *clock = "0";
+    }
+    fields.join(" ")
 }
 
 /// Asks for the moves of positions, each with the lines that lead to it; returns how many there

@@ -1,6 +1,8 @@
 //! `referee can-mate`: whether a side can still mate by any series of legal moves, for one position
 //! or for a suite of positions with known answers.
 
+#![expect(clippy::disallowed_types, reason = "how long an answer took is shown")]
+
 mod answer;
 mod failure;
 mod suite;
@@ -17,7 +19,7 @@ use referee_mate::{Budget, CanMate, can_mate};
 
 use self::answer::{describe, describe_json};
 use self::failure::Failure;
-use crate::EXIT_USAGE;
+use crate::exit::EXIT_USAGE;
 
 /// The side that is asked about.
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -11,7 +11,7 @@ use clap::Args;
 use referee_conform::{Cases, Output, Sums, Target, Trouble};
 
 use self::own_referee::OwnReferee;
-use crate::EXIT_USAGE;
+use crate::exit::EXIT_USAGE;
 
 /// The command line of `referee conform`.
 #[derive(Debug, Args)]

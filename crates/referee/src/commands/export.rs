@@ -13,7 +13,7 @@ use referee_api::v1::game_service_client::GameServiceClient;
 use referee_verify::record_file::write_part;
 use tonic::transport::Endpoint;
 
-use crate::EXIT_USAGE;
+use crate::exit::EXIT_USAGE;
 use crate::limits::EXPORT_SILENCE_SECONDS_MAX;
 
 /// The command line of `referee export`.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use self::failure::Failure;
-use crate::EXIT_USAGE;
+use crate::exit::EXIT_USAGE;
 
 pub(crate) use self::arguments::PerftArguments;
 

@@ -15,7 +15,7 @@ use referee_store::{SqliteStore, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::EXIT_USAGE;
+use crate::exit::EXIT_USAGE;
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use clap::Args;
 use referee_server::limits::KEY_FILE_BYTES_MAX;
 use referee_verify::{Demand, read_public_key, verify};
 
-use crate::EXIT_USAGE;
+use crate::exit::EXIT_USAGE;
 
 /// The command line of `referee verify`.
 #[derive(Debug, Args)]

@@ -1,5 +1,7 @@
 //! One count: from its beginning or from a checkpoint, to its result or to another checkpoint.
 
+#![expect(clippy::disallowed_types, reason = "how long a count took is shown")]
+
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 

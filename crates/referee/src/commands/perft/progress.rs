@@ -1,5 +1,10 @@
 //! How far a count is: a bar on a terminal, lines elsewhere.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "how long a count will take is shown"
+)]
+
 use std::io::{IsTerminal as _, stderr};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
