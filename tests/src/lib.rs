@@ -1,10 +1,12 @@
-//! What the suites share: the real binary, the wire, the oracle, where the data is, and what to do
-//! where a tool is missing.
+//! What the suites share: the real binary, the wire, the oracle, the sources as syntax trees, where
+//! the data is, and what to do where a tool is missing.
 
 #![forbid(unsafe_code)]
 
+pub mod circles;
 pub mod oracle;
 pub mod process;
+pub mod sources;
 pub mod wire;
 
 use std::env;

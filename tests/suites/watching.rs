@@ -3,6 +3,8 @@
 //! stores are known to have broken: events lost when a stream starves, old events after a resume,
 //! duplicates, events from before a restart, a gap between the snapshot and what follows.
 
+#![expect(clippy::disallowed_types, reason = "a process sends heartbeats")]
+
 use std::time::{Duration, Instant};
 
 use referee_api::v1::game_service_client::GameServiceClient;

@@ -4,6 +4,8 @@
 //! Nothing here asserts that something is fast. What is asserted is read from the record: times
 //! and the lines of the ledger, which must add up to the millisecond.
 
+#![expect(clippy::disallowed_types, reason = "a process is waited for")]
+
 mod down;
 mod flags;
 
