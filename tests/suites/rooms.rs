@@ -118,27 +118,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         "a game is written by a method of it",
     ),
     (
-        "server",
-        &[
-            "afterthought.rs",
-            "desk.rs",
-            "entry.rs",
-            "pulse.rs",
-            "timekeeper.rs",
-        ],
-        "a game in memory, and the jobs that act on it",
-    ),
-    (
-        "server",
-        &["clocks.rs", "record.rs", "standing.rs", "view.rs"],
-        "the messages of a game, one inside the other",
-    ),
-    (
-        "server",
-        &["game_service.rs", "play.rs"],
-        "two ways to submit an action",
-    ),
-    (
         "store",
         &[
             "sqlite/deadlines.rs",
