@@ -5,9 +5,10 @@ use core::fmt;
 
 use referee_chess::{Color, Move, Position};
 
-use crate::adjudicate::end_on_board;
+use crate::adjudicate::{end_at_start, end_on_board};
+use crate::counts::CaptureCount;
 use crate::history::{History, HistoryError};
-use crate::mate::{CanMate, NoMate, Purpose, Tier, examine};
+use crate::mate::{CanMate, NoMate, Purpose, Question, Tier, examine};
 use crate::outcome::{GameResult, Outcome};
 use crate::profile::Profile;
 
@@ -120,13 +121,14 @@ impl Review {
         profile: &Profile,
     ) -> Result<Review, HistoryError> {
         let mut history = History::new(start.clone());
-        let mut outcome = None;
+        let captures = CaptureCount::at_start(start);
+        let mut outcome = end_at_start(&history, captures, profile);
         for &mv in moves {
-            history.play(mv)?;
-            outcome = end_on_board(&history, (0, 0), profile);
             if outcome.is_some() {
                 break;
             }
+            history.play(mv)?;
+            outcome = end_on_board(&history, captures, profile);
         }
         let mut findings: Vec<Finding> = Vec::new();
         let ply = history.ply();
@@ -172,8 +174,12 @@ fn cannot_mate(history: &History, winner: Color, profile: &Profile) -> Option<No
     if !parameters.resign_no_mate_draw {
         return None;
     }
-    let rules = (profile, Purpose::Flag, Tier::Quick);
-    match examine(parameters.flag_exception, history, winner, rules) {
+    let question = Question {
+        test: parameters.flag_exception,
+        purpose: Purpose::Flag,
+        tier: Tier::Quick,
+    };
+    match examine(question, history, winner, profile) {
         CanMate::No(no_mate) => Some(no_mate),
         CanMate::Yes(_) | CanMate::Unknown => None,
     }

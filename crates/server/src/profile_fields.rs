@@ -227,6 +227,7 @@ parameters! {
     guideline_iii: Flag,
     guideline_iii_4: Flag,
     rapid_article: RapidArticle,
+    unsupervised: Flag,
     points: Points,
 }
 

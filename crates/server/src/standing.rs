@@ -4,7 +4,7 @@
 use referee_api::v1;
 use referee_chess::{Color, Role, Square, UciMove};
 use referee_laws::{
-    Bound, Breach, DrawClaim, Game, PendingClaim, Phase, Sides, Standing, Time, Touched,
+    Bound, Breach, CaptureCount, DrawClaim, Game, PendingClaim, Phase, Sides, Standing, Time, Touched,
 };
 
 use crate::clocks::{
@@ -45,8 +45,8 @@ pub(crate) fn write_standing(game: &Game) -> v1::Standing {
         black_move_not_completed: standing.uncompleted.black,
         white_illegal_moves: standing.illegal_moves.white,
         black_illegal_moves: standing.illegal_moves.black,
-        capture_count_ply: standing.capture_count.0,
-        capture_count: standing.capture_count.1,
+        capture_count_ply: standing.capture_count.ply,
+        capture_count: standing.capture_count.count,
         phase: phase.into(),
         sealed_by: write_color(sealed_by).into(),
         sealed_move,
@@ -178,7 +178,10 @@ pub(crate) fn stored_standing(
             white: message.white_illegal_moves,
             black: message.black_illegal_moves,
         },
-        capture_count: (message.capture_count_ply, message.capture_count),
+        capture_count: CaptureCount {
+            ply: message.capture_count_ply,
+            count: message.capture_count,
+        },
         phase,
         started: stored_time(message.start_time)?,
         arrived: sides(
