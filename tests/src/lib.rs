@@ -34,7 +34,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Panics
 ///
-/// Where the file cannot be read or a line is no JSON.
+/// Where the file cannot be read or holds nothing, or a line is no JSON.
 #[must_use]
 pub fn lines(file: &str) -> Vec<Value> {
     let path = root().join("tests/data").join(file);
@@ -42,11 +42,14 @@ pub fn lines(file: &str) -> Vec<Value> {
     let read = |(number, line): (usize, &str)| {
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{file}:{}: {error}", number + 1))
     };
-    text.lines()
+    let values: Vec<Value> = text
+        .lines()
         .enumerate()
         .filter(|(_, line)| !line.is_empty())
         .map(read)
-        .collect()
+        .collect();
+    assert!(!values.is_empty(), "{file} holds nothing");
+    values
 }
 
 /// Returns the texts of a JSON list; none where there is no list.
