@@ -40,9 +40,8 @@ const SILENCE: Duration = Duration::from_secs(4);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How a pair is started.
+#[derive(Clone, Copy, Debug)]
 pub struct PairOptions {
-    /// Puts something between the store and one of the servers, the first being 0.
-    pub wrap: fn(Arc<dyn Store>, usize) -> Arc<dyn Store>,
     /// The streams that may be open on each server.
     pub open_streams_max: usize,
 }
@@ -50,7 +49,6 @@ pub struct PairOptions {
 impl Default for PairOptions {
     fn default() -> PairOptions {
         PairOptions {
-            wrap: |store, _| store,
             open_streams_max: ServerOptions::default().open_streams_max,
         }
     }
@@ -97,12 +95,23 @@ impl Pair {
     ///
     /// Where they do not come up.
     pub async fn start_with(options: PairOptions) -> Pair {
+        Pair::start_over(options, |store| Arc::new(store)).await
+    }
+
+    /// Starts two servers over a store of their own in which something stands before the engine.
+    ///
+    /// # Panics
+    ///
+    /// Where they do not come up.
+    pub async fn start_over(
+        options: PairOptions,
+        wrap: impl FnOnce(SqliteStore) -> Arc<dyn Store>,
+    ) -> Pair {
         let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
         let store = SqliteStore::open(folder.path().join("referee.db"));
-        let store: Arc<dyn Store> = Arc::new(store.expect("the store opens"));
         let mut pair = Pair {
             clock: ManualClock::at_us(BEGIN_US),
-            store,
+            store: wrap(store.expect("the store opens")),
             options,
             servers: Vec::new(),
             turns: Arc::default(),
@@ -123,8 +132,7 @@ impl Pair {
         let listener = TcpListener::bind("127.0.0.1:0").await;
         let listener = listener.expect("there is a free port");
         let address = listener.local_addr().expect("it is bound");
-        let wrapped = (self.options.wrap)(Arc::clone(&self.store), number);
-        let store = Arc::new(Apart::new(wrapped));
+        let store = Arc::new(Apart::new(Arc::clone(&self.store)));
         let mut options = ServerOptions {
             open_streams_max: self.options.open_streams_max,
             ..ServerOptions::default()
