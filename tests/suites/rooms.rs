@@ -20,6 +20,11 @@ const ROOMS: &[Room] = &[
     ("laws", Some(&["chess", "mate"]), Some(&[])),
     ("perft", Some(&["chess"]), Some(&["rayon"])),
     ("api", Some(&[]), None),
+    (
+        "record",
+        Some(&["api", "chess", "laws"]),
+        Some(&["base64", "ed25519-dalek", "prost", "prost-types", "sha2"]),
+    ),
     ("store", Some(&[]), None),
     ("telemetry", Some(&[]), None),
     (
@@ -31,6 +36,7 @@ const ROOMS: &[Room] = &[
             "laws",
             "perft",
             "api",
+            "record",
             "store",
             "telemetry",
         ]),

@@ -159,9 +159,9 @@ fn end_by_repetition(history: &History, profile: &Profile) -> Option<Outcome> {
     }
     if parameters.perpetual_check_draw {
         // Perpetual check outranks the automatic threefold.
-        let plies = history.repetition_plies();
-        let first = plies[plies.len() - THREEFOLD as usize];
-        if history.checks_between(first, history.ply()).is_some() {
+        let first = history.occurrence_before(THREEFOLD as usize - 1);
+        let checks = first.and_then(|first| history.checks_between(first, history.ply()));
+        if checks.is_some() {
             let draw = by_repetition(history, Termination::PerpetualCheck, "9.2.2");
             return Some(draw);
         }

@@ -115,8 +115,11 @@ pub(crate) fn available_claims(
     profile: &Profile,
 ) -> Vec<AvailableClaim> {
     let mut claims = Vec::new();
-    let holds =
-        |counted, intended| examine_claim(history, captures, profile, counted, intended).holds;
+    let holds = |counted, intended| match (counted, intended) {
+        (Counted::Threefold, None) => history.repetitions() >= THREEFOLD,
+        (Counted::Threefold, Some(mv)) => history.repetitions_after(mv) >= THREEFOLD,
+        _ => examine_claim(history, captures, profile, counted, intended).holds,
+    };
     for counted in [Counted::Threefold, Counted::Fifty] {
         if !matches!(
             counted.rule(profile),

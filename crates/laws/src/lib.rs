@@ -31,12 +31,14 @@ mod adjudicate;
 mod articles;
 mod claim;
 mod clock;
+mod deadline;
 mod game;
 mod history;
 mod judge;
 mod mate;
 mod outcome;
 mod profile;
+mod question;
 mod review;
 mod ruling;
 mod standing;
@@ -66,6 +68,7 @@ pub use profile::{
     ProfileError, PromotionMissing, RapidArticle, RookFirstCastling, Takeback, TouchEnforcement,
     UndeterminedPolicy, UnknownProfileError, Variant,
 };
+pub use question::MateQuestion;
 pub use referee_chess::Color;
 pub use referee_mate::Budget;
 pub use review::{Finding, Review};

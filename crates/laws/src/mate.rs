@@ -120,9 +120,8 @@ pub fn can_mate_by(game: &Game, side: Color, nodes: u64, cancel: &dyn Fn() -> bo
     let (history, budget) = (game.history(), Budget::of(nodes));
     let position = history.position();
     let answer = if game.profile().parameters.mate_before_automatic_draws {
-        let draws = AutomaticDraws {
-            history: history.keys(),
-        };
+        let keys = history.repeatable_keys();
+        let draws = AutomaticDraws { history: &keys };
         referee_mate::can_mate_before_draws(position, side, &draws, budget, cancel)
     } else {
         referee_mate::can_mate(position, side, budget, cancel)
@@ -130,7 +129,11 @@ pub fn can_mate_by(game: &Game, side: Color, nodes: u64, cancel: &dyn Fn() -> bo
     translate(position, side, answer)
 }
 
-fn translate(position: &Position, side: Color, answer: referee_mate::CanMate) -> CanMate {
+pub(crate) fn translate(
+    position: &Position,
+    side: Color,
+    answer: referee_mate::CanMate,
+) -> CanMate {
     match answer {
         referee_mate::CanMate::Yes(line) => {
             let mut at = position.clone();
@@ -167,9 +170,8 @@ pub(crate) fn examine(
         MateTest::Full => {
             return match tier {
                 Tier::Full(budget) if profile.parameters.mate_before_automatic_draws => {
-                    let draws = AutomaticDraws {
-                        history: history.keys(),
-                    };
+                    let keys = history.repeatable_keys();
+                    let draws = AutomaticDraws { history: &keys };
                     let answer = referee_mate::can_mate_before_draws(
                         position,
                         side,

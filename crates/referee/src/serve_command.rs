@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use referee_record::RecordKey;
 use referee_server::limits::KEY_FILE_BYTES_MAX;
-use referee_server::{RecordKey, ServeOptions, serve};
+use referee_server::{ServeOptions, serve};
 use referee_store::{SqliteStore, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};

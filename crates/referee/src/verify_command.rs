@@ -17,8 +17,8 @@ use clap::Args;
 use prost::Message;
 use referee_api::v1;
 use referee_api::v1::export_game_response::Kind;
+use referee_record::{Replay, read_public_key};
 use referee_server::limits::{GAME_EVENTS_MAX, KEY_FILE_BYTES_MAX};
-use referee_server::{Replay, read_public_key};
 
 use crate::EXIT_USAGE;
 use crate::limits::PROBLEMS_FOLLOWED_MAX;

@@ -1,45 +1,23 @@
 //! gRPC services: read the request, ask a pure room, store, answer.
 //!
-//! This is the only room that knows both the contract (`referee-api`) and the rules, and the only
-//! one that knows gRPC statuses. [`serve`] runs the services on a listener until it is told to
-//! stop; the caller brings the store, the listener and the signal.
+//! A [`Server`] is put together from a listener, a store, a clock and options, and runs until it
+//! is told to stop. Several can run over one store. An action goes down four floors, and each is
+//! called once: `services` → `games` → `record` → `store`. Only `services` and `transport` know
+//! gRPC statuses.
 
 #![forbid(unsafe_code)]
 
-mod actions;
-mod afterthought;
-mod clocks;
-mod content;
-mod desk;
-mod details;
-mod entry;
-mod export;
-mod fields;
-mod finding;
-mod follow;
-mod game_service;
-mod keys;
+mod background;
+mod clock;
+mod error;
+mod games;
 pub mod limits;
-mod mating;
-mod pgn_games;
-mod play;
-mod profile_fields;
-mod pulse;
-mod read;
-mod record;
-mod reject;
-mod replay;
-mod rules_service;
-mod serve;
-mod standing;
-mod status;
-mod stream;
-mod timekeeper;
-mod verdicts;
-mod view;
+mod pool;
+mod server;
+mod services;
+mod transport;
 
-pub use details::ErrorDetails;
-pub use keys::{KeyError, RecordKey, read_public_key};
-pub use replay::{Replay, ReplayError};
-pub use serve::{ServeError, ServeOptions, serve};
-pub use status::{ApiError, DOMAIN, Violation};
+pub use clock::{Clock, MachineClock, ManualClock, Sleep};
+pub use error::ServiceError;
+pub use server::{ServeError, Server, ServerOptions};
+pub use transport::DOMAIN;

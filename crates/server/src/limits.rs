@@ -1,54 +1,16 @@
-//! Every limit of the services, in one place. The protos state each beside its field; a test
-//! compares the two.
+//! Every limit of the services, in one place: those of the fields of requests come from
+//! `referee-record`. The protos state each beside its field; a test compares the two.
 
 use std::time::Duration;
 
+pub use referee_record::limits::*;
+
 /// The largest message that is read, in bytes, after decompression.
 pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
-/// The longest text of a move, in bytes.
-pub const MOVE_BYTES_MAX: usize = 16;
-/// The longest name of a square, in bytes.
-pub const SQUARE_BYTES_MAX: usize = 2;
-/// The longest FEN, in bytes.
-pub const FEN_BYTES_MAX: usize = referee_chess::FEN_LENGTH_MAX;
-/// The greatest number of moves in a history.
-pub const HISTORY_MOVES_MAX: usize = referee_laws::History::MOVES_MAX;
 /// The greatest number of events of one game.
-pub const GAME_EVENTS_MAX: i64 = referee_store::limits::ENTRIES_PER_GAME;
-/// The longest name to show of a player, in bytes.
-pub const PLAYER_BYTES_MAX: usize = 256;
-/// The longest reason that a player gives, in bytes.
-pub const REASON_BYTES_MAX: usize = 256;
-/// The longest reason of a decision, in bytes.
-pub const DECISION_REASON_BYTES_MAX: usize = 1_024;
-/// The greatest number of squares in one touch.
-pub const TOUCHED_SQUARES_MAX: usize = 16;
-/// The greatest number of squares from which pieces are displaced at once.
-pub const DISPLACED_SQUARES_MAX: usize = 32;
-/// The greatest number of sides that are absent.
-pub const ABSENT_SIDES_MAX: usize = 2;
-/// The greatest time of a penalty or of extra time, in milliseconds: a day.
-pub const PENALTY_MS_MAX: u64 = 86_400_000;
-/// The greatest number of moves of a side before a game is taken over.
-pub const SETUP_MOVES_MAX: u32 = 1_000;
-/// The greatest number of illegal moves that are set.
-pub const SETUP_ILLEGAL_MOVES_MAX: u32 = 100;
-/// The greatest number of labels of a game.
-pub const LABELS_MAX: usize = 16;
+pub const GAME_EVENTS_MAX: i64 = referee_store::limits::ENTRIES_PER_GAME_MAX;
 /// The greatest number of labels in a filter.
 pub const FILTER_LABELS_MAX: usize = 8;
-/// The longest key of a label, in bytes.
-pub const LABEL_KEY_BYTES_MAX: usize = 63;
-/// The longest value of a label, in bytes.
-pub const LABEL_VALUE_BYTES_MAX: usize = 256;
-/// The longest `game_id`, in bytes.
-pub const GAME_ID_BYTES_MAX: usize = 63;
-/// The longest resource name of a game, in bytes.
-pub const GAME_NAME_BYTES_MAX: usize = "games/".len() + GAME_ID_BYTES_MAX;
-/// The longest `request_id`, in bytes.
-pub const REQUEST_ID_BYTES_MAX: usize = 128;
-/// The longest name of a rule profile, in bytes.
-pub const PROFILE_NAME_BYTES_MAX: usize = 63;
 /// The longest page token, in bytes.
 pub const PAGE_TOKEN_BYTES_MAX: usize = 512;
 /// The greatest number of states in a filter.
@@ -73,8 +35,6 @@ pub const HEARTBEAT_MAX: Duration = Duration::from_secs(60);
 pub const STREAM_QUEUE_MAX: usize = 64;
 /// How long a stream waits for its reader before it is cut.
 pub const SLOW_CONSUMER_TIMEOUT: Duration = Duration::from_secs(30);
-/// The number of games that are kept folded in memory.
-pub const GAMES_CACHED_MAX: usize = 4_096;
 /// How often an action is judged anew after another writer was faster.
 pub const JUDGE_ATTEMPTS_MAX: u32 = 16;
 /// The longest message of an error, in bytes. Errors travel in headers, of which clients commonly
@@ -94,18 +54,6 @@ pub const OPEN_STREAMS_MAX: usize = 50_000;
 pub const MATE_NODES_DEFAULT: u64 = 2_000_000;
 /// The greatest number of positions that it may visit: some seconds.
 pub const MATE_NODES_MAX: u64 = 10_000_000;
-/// The positions that the second look at a provisional result may visit.
-pub const MATE_NODES_PROVISIONAL: u64 = 20_000_000;
-/// The questions of who can mate that are worked on at once, beside those of games.
-pub const MATE_QUESTIONS_MAX: usize = 64;
-/// The positions of games that wait to be looked at by the whole mate solver; a further one is
-/// looked at when its game ends, or not.
-pub const MATE_QUEUE_MAX: usize = 1_024;
-/// How often the process gives a sign of life.
-pub const PULSE_INTERVAL: Duration = Duration::from_secs(1);
-/// The longest time without a sign of life that a running process may leave: after a longer one
-/// the service counts as having been down, and clocks as having stood still.
-pub const PULSE_SILENCE_MAX: Duration = Duration::from_secs(5);
 /// How far behind the last sign of life the clock of the machine may be at the start, so that the
 /// service goes on from that: steps of a clock that is being set, not years.
 pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(3_600);
@@ -133,12 +81,70 @@ pub const VERIFY_STREAMS_MAX: usize = 64;
 pub const VERIFY_QUEUE_MAX: usize = 4;
 /// How long a unary call may take on the server.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// The entries of a record that are read at once to be exported.
-pub const EXPORT_PAGE_ENTRIES: usize = 256;
-/// The longest text of a key that is not in PEM, in bytes: 64 hexadecimal digits.
-pub const KEY_TEXT_BYTES_MAX: usize = 64;
 /// The longest file with a key, in bytes.
 pub const KEY_FILE_BYTES_MAX: usize = 4_096;
-/// How many findings of who can mate are looked into when a record is judged again. Few games have
-/// one, and each can take some seconds.
-pub const FINDINGS_EXAMINED_MAX: u32 = 64;
+/// The entries of a record that are read at once to be exported.
+pub const EXPORT_ENTRIES_READ_MAX: usize = 256;
+/// The games that are read at once for a page.
+pub const GAMES_READ_MAX: usize = 128;
+/// The most bytes that games in memory take, estimated from above.
+pub const CACHE_BYTES_MAX: usize = 256 << 20;
+/// The most games in memory.
+pub const CACHE_GAMES_MAX: usize = 65_536;
+/// The events of a watched game that are kept for those who follow it; who is further behind reads
+/// the record.
+pub const FEED_EVENTS_MAX: usize = 64;
+/// The bytes of these events.
+pub const FEED_BYTES_MAX: usize = 256 << 10;
+/// The changes of the log that are read at once.
+pub const LOG_CHANGES_READ_MAX: usize = referee_store::limits::PAGE_ROWS_MAX;
+/// How often the log is looked at for the commits of other processes while somebody watches: a
+/// fifth of what watchers may wait.
+pub const LOG_INTERVAL_WATCHED: Duration = Duration::from_millis(20);
+/// How often it is looked at otherwise. Reads look by themselves.
+pub const LOG_INTERVAL_QUIET: Duration = Duration::from_secs(1);
+/// How often a game is read again because its record has moved on meanwhile.
+pub const READ_ATTEMPTS_MAX: u32 = 16;
+/// The entries that are read at once to fold a record.
+pub const FOLD_ENTRIES_READ_MAX: usize = 512;
+/// The entries that are folded by a thread that answers: some tens of microseconds each.
+pub const FOLD_ENTRIES_INLINE_MAX: usize = 8;
+/// The bytes of a genesis that is read by a thread that answers.
+pub const GENESIS_BYTES_INLINE_MAX: usize = 4 << 10;
+/// The records that are folded at once.
+pub const FOLDS_AT_ONCE_MAX: usize = 4;
+/// The records that wait to be folded.
+pub const FOLDS_WAITING_MAX: usize = 4_096;
+/// The judgments that may take the mate solver and run at once.
+pub const JUDGMENTS_AT_ONCE_MAX: usize = 4;
+/// The judgments that wait for that.
+pub const JUDGMENTS_WAITING_MAX: usize = 1_024;
+/// The moves of a history that are read by a thread that answers: about a microsecond each.
+pub const HISTORY_MOVES_INLINE_MAX: usize = 256;
+/// The long histories and texts that are read at once.
+pub const READS_AT_ONCE_MAX: usize = 4;
+/// The long histories and texts that wait to be read.
+pub const READS_WAITING_MAX: usize = 1_024;
+/// The questions of who can mate that are worked on at once, beside those of games.
+pub const MATE_QUESTIONS_AT_ONCE_MAX: usize = 4;
+/// The questions of who can mate that wait.
+pub const MATE_QUESTIONS_WAITING_MAX: usize = 60;
+/// The open questions of games that are worked on at once in the background.
+pub const QUESTIONS_AT_ONCE_MAX: usize = 2;
+/// How long a question of a game is claimed by one process: longer than the largest budget takes.
+pub const QUESTION_HOLD: Duration = Duration::from_secs(120);
+/// How often the store is asked for open questions while this process leaves none.
+pub const QUESTION_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the process gives a sign of life.
+pub const PROCESS_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
+/// The longest time without a sign of life of any process that running processes may leave: after
+/// a longer one the service counts as having been down, and clocks as having stood still.
+pub const PROCESS_SILENCE_MAX: Duration = Duration::from_secs(5);
+/// How long a game that is due is claimed by one process that looks at its clock.
+pub const FLAG_HOLD: Duration = Duration::from_secs(2);
+/// How long open calls and streams may go on after the signal to stop, where nobody says.
+pub const DRAIN_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
+/// How long a connection may be quiet before it is asked whether it is there.
+pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+/// How long it may take to answer that.
+pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);

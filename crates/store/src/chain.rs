@@ -21,7 +21,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::record::{GameKey, StoredEntry};
+use crate::games::{GameKey, StoredEntry};
 
 const GENESIS_TAG: &[u8] = b"referee.chain.v1.genesis\n";
 const ENTRY_TAG: &[u8] = b"referee.chain.v1.entry\n";

@@ -2,7 +2,8 @@
 
 use crate::error::{InvalidField, Problem};
 use crate::limits;
-use crate::record::{Append, GameKey, ListFilter, NewGame, Postponement, Write};
+use crate::deadlines::Postponement;
+use crate::games::{Append, GameKey, ListFilter, NewGame, Write};
 
 /// What a write costs in a queue beside its payload: rounded up from its fixed parts.
 pub(crate) const FIXED_BYTES: usize = 512;
@@ -10,9 +11,9 @@ pub(crate) const FIXED_BYTES: usize = 512;
 /// Checks a game to create.
 pub(crate) fn new_game(game: &NewGame) -> Result<(), InvalidField> {
     key(&game.key)?;
-    required("request_id", &game.request_id, limits::REQUEST_ID_BYTES)?;
-    at_most("genesis", game.genesis.len(), limits::GENESIS_BYTES)?;
-    count("labels", game.labels.len(), limits::LABELS)?;
+    required("request_id", &game.request_id, limits::REQUEST_ID_BYTES_MAX)?;
+    at_most("genesis", game.genesis.len(), limits::GENESIS_BYTES_MAX)?;
+    count("labels", game.labels.len(), limits::LABELS_MAX)?;
     labels(&game.labels)?;
     if game.labels.is_sorted_by(|(one, _), (other, _)| one < other) {
         Ok(())
@@ -27,10 +28,14 @@ pub(crate) fn new_game(game: &NewGame) -> Result<(), InvalidField> {
 /// Checks a write to a game.
 pub(crate) fn append(append: &Append) -> Result<(), InvalidField> {
     key(&append.key)?;
-    required("request_id", &append.request_id, limits::REQUEST_ID_BYTES)?;
+    required(
+        "request_id",
+        &append.request.id,
+        limits::REQUEST_ID_BYTES_MAX,
+    )?;
     match &append.write {
-        Write::Entry { bytes, .. } => at_most("entry", bytes.len(), limits::ENTRY_BYTES),
-        Write::Refusal { answer } => at_most("refusal", answer.len(), limits::REFUSAL_BYTES),
+        Write::Entry { bytes, .. } => at_most("entry", bytes.len(), limits::ENTRY_BYTES_MAX),
+        Write::Refusal { answer } => at_most("refusal", answer.len(), limits::REFUSAL_BYTES_MAX),
     }
 }
 
@@ -41,8 +46,8 @@ pub(crate) fn postponement(postponement: &Postponement) -> Result<(), InvalidFie
 
 /// Checks the filter of a list.
 pub(crate) fn list_filter(filter: &ListFilter) -> Result<(), InvalidField> {
-    count("filter.states", filter.states.len(), limits::FILTER_STATES)?;
-    count("filter.labels", filter.labels.len(), limits::FILTER_LABELS)
+    count("filter.states", filter.states.len(), limits::FILTER_STATES_MAX)?;
+    count("filter.labels", filter.labels.len(), limits::FILTER_LABELS_MAX)
 }
 
 /// The bytes that a creation occupies while it waits.
@@ -65,14 +70,14 @@ pub(crate) fn append_bytes(append: &Append) -> usize {
 }
 
 fn key(key: &GameKey) -> Result<(), InvalidField> {
-    required("platform", &key.platform, limits::PLATFORM_BYTES)?;
-    required("game", &key.game, limits::GAME_BYTES)
+    required("platform", &key.platform, limits::PLATFORM_BYTES_MAX)?;
+    required("game", &key.game, limits::GAME_BYTES_MAX)
 }
 
 fn labels(labels: &[(String, String)]) -> Result<(), InvalidField> {
     for (key, value) in labels {
-        required("labels.key", key, limits::LABEL_KEY_BYTES)?;
-        at_most("labels.value", value.len(), limits::LABEL_VALUE_BYTES)?;
+        required("labels.key", key, limits::LABEL_KEY_BYTES_MAX)?;
+        at_most("labels.value", value.len(), limits::LABEL_VALUE_BYTES_MAX)?;
     }
     Ok(())
 }

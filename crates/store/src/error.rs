@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The store itself could not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,28 +14,43 @@ pub enum Fault {
         queue: &'static str,
         /// The most that may wait.
         limit: usize,
+        /// When to try again.
+        retry_after: Duration,
     },
-    /// The store was closed. Nothing was written.
-    Closed,
-    /// The engine failed, for example because the disk is full. Whether a write became durable
-    /// is not known; repeat it with the same request id.
-    Failed {
+    /// The engine could not do it this time. Nothing was written; try again.
+    Unavailable {
         /// What the engine said.
         reason: String,
     },
+    /// The engine takes no writes, for example because the disk is full. Nothing was written;
+    /// reads go on.
+    ReadOnly {
+        /// What the engine said.
+        reason: String,
+    },
+    /// Whether the write became durable is not known: ask again with the same request id.
+    Unknown,
+    /// The store was closed. Nothing was written.
+    Closed,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Overloaded { queue, limit } => {
+            Self::Overloaded { queue, limit, .. } => {
                 write!(
                     f,
                     "too many {queue} wait for the store (limit {limit}); try again later"
                 )
             }
+            Self::Unavailable { reason } => {
+                write!(f, "the store is not available, try again: {reason}")
+            }
+            Self::ReadOnly { reason } => write!(f, "the store takes no writes: {reason}"),
+            Self::Unknown => f.write_str(
+                "whether the write became durable is not known; ask again with its request id",
+            ),
             Self::Closed => f.write_str("the store is closed"),
-            Self::Failed { reason } => write!(f, "the store failed: {reason}"),
         }
     }
 }
@@ -71,6 +87,8 @@ pub enum Problem {
     },
     /// Its keys are not sorted, or one comes twice.
     NotSorted,
+    /// It is no text that the store gave.
+    Malformed,
 }
 
 impl fmt::Display for InvalidField {
@@ -86,6 +104,9 @@ impl fmt::Display for InvalidField {
             }
             Problem::NotSorted => {
                 write!(f, "{field} must be sorted by key, each key once")
+            }
+            Problem::Malformed => {
+                write!(f, "{field} is no text that this store gave; start without it")
             }
         }
     }
@@ -136,12 +157,15 @@ impl From<Fault> for CreateError {
 pub enum AppendError {
     /// There is no such game.
     NotFound,
-    /// The game has moved on, or never was where the caller thought: judge again.
-    SequenceMismatch {
+    /// The game has moved on, or never was where the caller thought: read what is there and judge
+    /// again.
+    Moved {
         /// The sequence of the last entry.
         actual: i64,
+        /// The link of the last entry, or of the genesis before the first.
+        chain: [u8; 32],
     },
-    /// The request id came before, in this game, with other content.
+    /// The request came before, in this game, with other content.
     RequestIdReused,
     /// The game has as many entries as a game may have.
     GameFull {
@@ -163,8 +187,11 @@ impl fmt::Display for AppendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound => f.write_str("there is no such game"),
-            Self::SequenceMismatch { actual } => {
-                write!(f, "the game is at sequence {actual}")
+            Self::Moved { actual, .. } => {
+                write!(
+                    f,
+                    "the game is at sequence {actual}, not where the write was judged"
+                )
             }
             Self::RequestIdReused => f.write_str("the request id came before with other content"),
             Self::GameFull { limit } => write!(f, "the game has {limit} entries, the limit"),
@@ -240,6 +267,16 @@ pub enum OpenError {
         /// The newest version that this program knows.
         known: i64,
     },
+    /// The file was written by an older version of this program, from before there were ways from
+    /// one version to the next.
+    OlderSchema {
+        /// The store's file.
+        path: PathBuf,
+        /// The version of the schema in the file.
+        found: i64,
+        /// The oldest version that this program can read.
+        oldest: i64,
+    },
     /// The file is not a store: another program's database, or no database at all.
     Foreign {
         /// The file.
@@ -275,6 +312,16 @@ impl fmt::Display for OpenError {
                 f,
                 "the store {} has schema version {found}, and this program knows versions up to \
                  {known}; use the newer program",
+                path.display()
+            ),
+            Self::OlderSchema {
+                path,
+                found,
+                oldest,
+            } => write!(
+                f,
+                "the store {} has schema version {found}, and this program reads {oldest} and \
+                 later: name another file, or serve this one with the program that wrote it",
                 path.display()
             ),
             Self::Foreign { path } => write!(

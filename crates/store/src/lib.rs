@@ -1,35 +1,45 @@
-//! Durable records of games: append entries at an expected sequence, read, list, tail.
+//! Durable records of games: append entries at an expected sequence, read, list, follow.
 //!
 //! The store knows no chess. A *game* is an immutable description (its genesis) and a list of
 //! *entries*, numbered from 1 without gaps; both are opaque bytes to the store. Three promises
 //! hold for every engine behind the [`Store`] trait:
 //!
-//! 1. **Acknowledged is durable.** A write is answered after it is on disk, never before.
+//! 1. **Acknowledged is durable.** A write is queued when the call returns and answered after it
+//!    is on disk, never before; no read shows what is not on disk.
 //! 2. **The same question gets the same answer.** Every write carries a request id and the hash
 //!    of its content. A repetition returns the first answer, refusals included, for the life of
 //!    the game; the same id with other content is an error.
 //! 3. **One winner for each sequence.** Of all writers that judged the same state of a game,
-//!    one appends and the others get [`AppendError::SequenceMismatch`].
+//!    one appends and the others get [`AppendError::Moved`]. The database itself holds that no
+//!    sequence and no request of a game comes twice.
 //!
-//! Entries are hash-chained from the name and genesis of their game; see [`chain`].
+//! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
+//! [`Deadlines`], [`Liveness`], [`Questions`]. Entries are hash-chained from the name and genesis
+//! of their game; see [`chain`].
 //!
 //! [`SqliteStore`] is the embedded engine: one file, and one commit for everything that waits.
+//! [`wrap`] has stores over stores: one that measures and one that fails on demand.
 
 #![forbid(unsafe_code)]
 
 pub mod chain;
 mod check;
+mod deadlines;
 mod error;
+mod games;
 pub mod limits;
-mod record;
-mod sqlite;
+mod liveness;
+mod log;
+mod questions;
 mod store;
 
+pub use deadlines::{Deadlines, DueGame, Postponement};
 pub use error::{AppendError, CreateError, Fault, InvalidField, OpenError, Problem, ReadError};
-pub use record::{
-    Answer, AnswerBody, Append, Appended, Beat, Created, DownSpan, DueGame, GameKey, GamePage,
-    GameRow, ListCursor, ListFilter, NewGame, Postponement, StoredEntry, TailEntry, TailPage,
-    Write,
+pub use games::{
+    Answer, AnswerBody, Append, Appended, Created, GameHead, GameKey, GamePage, GameRow, Games,
+    ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Write,
 };
-pub use sqlite::{SqliteOptions, SqliteStore};
-pub use store::{BoxFuture, Store};
+pub use liveness::{Beat, Beaten, DownSpan, Liveness, ReplicaId};
+pub use log::{Change, ChangePage, Log, LogCursor, TailEntry, TailPage};
+pub use questions::{OpenQuestion, Questions};
+pub use store::{Ack, Read, Ready, Store, StoreStats};

@@ -3,80 +3,93 @@
 //! Limits on fields are checked before anything is queued and answered with an
 //! [`InvalidField`](crate::InvalidField) that names the field, the limit and the actual size.
 
+use std::time::Duration;
+
 /// The longest name of a platform, in bytes.
-pub const PLATFORM_BYTES: usize = 128;
+pub const PLATFORM_BYTES_MAX: usize = 128;
 
 /// The longest name of a game, in bytes.
-pub const GAME_BYTES: usize = 128;
+pub const GAME_BYTES_MAX: usize = 128;
 
 /// The longest request id, in bytes.
-pub const REQUEST_ID_BYTES: usize = 128;
+pub const REQUEST_ID_BYTES_MAX: usize = 128;
 
 /// The largest genesis of a game, in bytes. Roomy enough for a setup with a long history.
-pub const GENESIS_BYTES: usize = 1 << 20;
+pub const GENESIS_BYTES_MAX: usize = 1 << 20;
 
 /// The largest entry, in bytes.
-pub const ENTRY_BYTES: usize = 256 << 10;
+pub const ENTRY_BYTES_MAX: usize = 256 << 10;
 
 /// The largest stored answer of a refusal, in bytes.
-pub const REFUSAL_BYTES: usize = 64 << 10;
+pub const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
 /// The most labels of one game.
-pub const LABELS: usize = 32;
+pub const LABELS_MAX: usize = 32;
 
 /// The longest key of a label, in bytes.
-pub const LABEL_KEY_BYTES: usize = 64;
+pub const LABEL_KEY_BYTES_MAX: usize = 64;
 
 /// The longest value of a label, in bytes.
-pub const LABEL_VALUE_BYTES: usize = 256;
+pub const LABEL_VALUE_BYTES_MAX: usize = 256;
 
 /// The most entries of one game. A legal game under the 75-move rule has fewer than 12,000
 /// plies; the rest is for offers, claims, presses and what arbiters do.
-pub const ENTRIES_PER_GAME: i64 = 65_536;
+pub const ENTRIES_PER_GAME_MAX: i64 = 65_536;
 
 /// The most refusals whose answers are kept for one game. Refusals cost the sender nothing, so
 /// that without a limit one client could fill the disk.
-pub const REFUSALS_PER_GAME: i64 = 4_096;
+pub const REFUSALS_PER_GAME_MAX: i64 = 4_096;
 
 /// The most states in one [`ListFilter`](crate::ListFilter).
-pub const FILTER_STATES: usize = 16;
+pub const FILTER_STATES_MAX: usize = 16;
 
 /// The most labels in one [`ListFilter`](crate::ListFilter).
-pub const FILTER_LABELS: usize = 8;
+pub const FILTER_LABELS_MAX: usize = 8;
 
 /// The most rows in one page of any read; a higher `limit` is read as this one.
-pub const PAGE_ROWS: usize = 1_000;
+pub const PAGE_ROWS_MAX: usize = 1_000;
 
 /// A page of any read ends after the row with which its payload reaches this many bytes.
 pub const PAGE_BYTES: usize = 4 << 20;
 
-/// The most candidates that one call of [`Store::list`](crate::Store::list) examines. A filter
+/// The most candidates that one call of [`Games::list`](crate::Games::list) examines. A filter
 /// that few of many games pass gives short pages instead of long waits.
-pub const LIST_EXAMINED: usize = 10_000;
+pub const LIST_EXAMINED_MAX: usize = 10_000;
 
-/// The most writes that wait for the writer; one more is answered with
-/// [`Fault::Overloaded`](crate::Fault::Overloaded).
-pub const QUEUE_WRITES: usize = 4_096;
+/// The longest text of a [`LogCursor`](crate::LogCursor), in bytes: room for a place in each of
+/// many logs.
+pub const LOG_CURSOR_BYTES_MAX: usize = 1 << 10;
 
-/// The most bytes of payload that wait for the writer; more is answered with
+/// The most writes that wait or are being written; one more is answered with
 /// [`Fault::Overloaded`](crate::Fault::Overloaded).
-pub const QUEUE_BYTES: usize = 64 << 20;
+pub const QUEUE_WRITES_MAX: usize = 4_096;
+
+/// The most bytes of payload that wait or are being written; more is answered with
+/// [`Fault::Overloaded`](crate::Fault::Overloaded).
+pub const QUEUE_BYTES_MAX: usize = 64 << 20;
 
 /// The most writes in one commit.
-pub const BATCH_WRITES: usize = 1_024;
+pub const BATCH_WRITES_MAX: usize = 1_024;
 
 /// A batch ends after the write with which its payload reaches this many bytes.
-pub const BATCH_BYTES: usize = 8 << 20;
+pub const BATCH_BYTES_MAX: usize = 8 << 20;
+
+/// The most writes that are left out of one batch because the engine fails at them. More than
+/// that is no accident of a single game, and the whole batch fails.
+pub const LEFT_OUT_WRITES_MAX: usize = 4;
+
+/// When to try again where a queue was full: by then it has been worked off many times over.
+pub const OVERLOADED_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The reads that run at the same time, each on a connection of its own.
 pub const READERS: usize = 4;
 
 /// The most reads that wait for a reader; one more is answered with
 /// [`Fault::Overloaded`](crate::Fault::Overloaded).
-pub const QUEUE_READS: usize = 4_096;
+pub const QUEUE_READS_MAX: usize = 4_096;
 
 /// The games whose heads the writer keeps in memory. About 300 bytes each.
-pub const CACHED_HEADS: usize = 65_536;
+pub const CACHED_HEADS_MAX: usize = 65_536;
 
 /// When so many entries are not in the index on disk, the writer begins to write it. Until then
 /// their places are kept in memory, about 40 bytes each, and looked for again after a crash.

@@ -26,7 +26,7 @@ async fn child() {
         unindexed_entries: 50,
         indexed_per_slice: 20,
         checkpoint_pages: 50,
-        cached_heads: limits::CACHED_HEADS,
+        cached_heads: limits::CACHED_HEADS_MAX,
     };
     let store = SqliteStore::open_with(&path, options).expect("there is room for an empty store");
     let key = create(&store, new_game("p", "g")).await.key;
@@ -38,7 +38,7 @@ async fn child() {
             other => panic!("{other:?}"),
         }
         assert!(
-            stored < limits::ENTRIES_PER_GAME,
+            stored < limits::ENTRIES_PER_GAME_MAX,
             "the limit never took effect"
         );
     };

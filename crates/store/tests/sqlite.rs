@@ -343,13 +343,13 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing() {
         blocker.execute_batch("ROLLBACK").expect("sql");
     });
 
-    let count = limits::QUEUE_WRITES + limits::BATCH_WRITES + 100;
+    let count = limits::QUEUE_WRITES_MAX + limits::BATCH_WRITES_MAX + 100;
     let writes = (0..count).map(|sequence| entry(&key, sequence as i64));
     let answers = at_once(appends(&store, writes)).await;
     release.join().expect("the blocker ends");
     let full = Fault::Overloaded {
         queue: "writes",
-        limit: limits::QUEUE_WRITES,
+        limit: limits::QUEUE_WRITES_MAX,
     };
     let stored = answers
         .iter()
@@ -360,19 +360,19 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing() {
         .filter(|answer| **answer == Err(full.clone().into()))
         .count();
     assert_eq!((stored, refused), (stored, count - stored), "nothing else");
-    assert!((limits::QUEUE_WRITES..count).contains(&stored), "{stored}");
+    assert!((limits::QUEUE_WRITES_MAX..count).contains(&stored), "{stored}");
     assert_eq!(check_record(&store, &key).await.len(), stored);
 
     // So many bytes may not wait either.
     let large = |n: usize| {
         let mut game = new_game("p", &format!("large {n}"));
-        game.genesis = vec![0; limits::GENESIS_BYTES];
+        game.genesis = vec![0; limits::GENESIS_BYTES_MAX];
         store.create(game)
     };
     let answers = at_once((0..100).map(large).collect()).await;
     let full = Fault::Overloaded {
         queue: "bytes of writes",
-        limit: limits::QUEUE_BYTES,
+        limit: limits::QUEUE_BYTES_MAX,
     };
     let refused = answers
         .iter()

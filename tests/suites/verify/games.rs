@@ -104,7 +104,7 @@ async fn what_grpcurl_prints_is_a_record_file() {
         .expect("grpcurl was found before");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
-    let key = referee_server::RecordKey::read(super::SECRET).expect("a key");
+    let key = referee_record::RecordKey::read(super::SECRET).expect("a key");
     let said = verify_text(&output.stdout, &["--public-key", &key.public_key()]);
     said.expect(0, "-: 9 entries verified");
 }

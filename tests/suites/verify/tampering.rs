@@ -420,7 +420,7 @@ async fn signatures_are_of_one_record_and_one_key() {
     play_sample(&mut games, "another").await;
     let mut sound = Record::read(&export(&referee, "sample"));
     let mut other = Record::read(&export(&referee, "another"));
-    let key = referee_server::RecordKey::read(SECRET).expect("a key");
+    let key = referee_record::RecordKey::read(SECRET).expect("a key");
     let public_key = key.public_key();
 
     let said = verify_text(&sound.text(), &["--public-key", &public_key]);
@@ -437,7 +437,7 @@ async fn signatures_are_of_one_record_and_one_key() {
     verify_text(&swapped.text(), &[]).expect(1, "signature: it does not hold");
 
     let mut resigned = sound.clone();
-    let mallory = referee_server::RecordKey::read(&"11".repeat(32)).expect("a key");
+    let mallory = referee_record::RecordKey::read(&"11".repeat(32)).expect("a key");
     let said = verify_text(&sound.text(), &["--public-key", &mallory.public_key()]);
     said.expect(
         1,

@@ -4,10 +4,9 @@ use referee_chess::Color;
 
 use super::draft::Draft;
 use super::draw_for_no_mate;
-use crate::adjudicate::end_on_board;
+use crate::adjudicate::{end_on_board, is_irregular};
 use crate::clock::Time;
 use crate::game::Game;
-use crate::history::History;
 use crate::mate::{CanMate, MateFinding};
 use crate::outcome::{Evidence, GameResult, Outcome, Termination};
 use crate::profile::MateTest;
@@ -241,7 +240,7 @@ impl Game {
 
     /// Whether a dead position that was found late may still end the game: where the game goes on,
     /// or ended after it by something that comes second to it (5.2.2).
-    fn can_end_at(&self, ply: u32) -> bool {
+    pub(crate) fn can_end_at(&self, ply: u32) -> bool {
         let parameters = &self.profile().parameters;
         if parameters.dead_position != MateTest::Full || parameters.dead_position_claim {
             // The profile goes by a table of material, or by a claim.
@@ -249,14 +248,16 @@ impl Game {
         }
         let breach = self.standing().breach.as_ref();
         let is_in_breach = breach.is_some_and(|breach| breach.ply + 1 == ply);
-        if is_in_breach || self.history().illegal_plies().any(|illegal| illegal == ply) {
+        if is_in_breach || self.history().is_illegal_move_to(ply) {
             // The move has to comply with the Laws to end the game.
             return false;
         }
-        let mut at: History = self.history().clone();
-        at.reinstate(ply);
         // The position that the game was set up with did not arise by a move.
-        if ply == 0 || !at.position().has_legal_moves() {
+        if ply == 0 {
+            return false;
+        }
+        let at = self.history().up_to(ply);
+        if is_irregular(at.position()) || !at.position().has_legal_moves() {
             return false;
         }
         match self.outcome() {

@@ -236,8 +236,7 @@ impl Game {
         let found = history
             .illegal_plies()
             .filter(|&at| ply.is_none_or(|ply| ply == at))
-            .filter(|&at| claimant != Some(mover(at)))
-            .last();
+            .find(|&at| claimant != Some(mover(at)));
         let Some(at) = found else {
             let text = match ply {
                 Some(ply) => {
@@ -263,9 +262,8 @@ impl Game {
             };
             return Err(Ruling::refused(reason, &["A.5.2"], text));
         }
-        let mut before = history.clone();
-        before.reinstate(at - 1);
-        let illegal = history.moves().nth(at as usize - 1);
+        let before = history.up_to(at - 1);
+        let illegal = history.move_to(at);
         let error = illegal.and_then(|uci| before.position().resolve_uci(uci).err());
         let offence = Offence::found(before.position(), error.as_ref());
         let mut draft = self.draft(now);

@@ -195,9 +195,8 @@ impl Game {
     /// Two hands were used for a move that is on the board when the clock is pressed (7.5.4).
     fn punish_press(&self, side: Color, now: Time) -> Draft {
         let ply = self.history().ply() - 1;
-        let mut before = self.history().clone();
-        let last = before.moves().last();
-        before.reinstate(ply);
+        let last = self.history().move_to(ply + 1);
+        let before = self.history().up_to(ply);
         let mut draft = self.draft(now);
         if self.profile().parameters.two_hands_move_stands {
             draft.standing.uncompleted.set(side, false);

@@ -4,7 +4,7 @@ use referee_api::v1;
 use referee_api::v1::evidence::Kind;
 use referee_chess::mailbox::Mailbox;
 use referee_chess::{Color, Piece, Role, Setup, Square};
-use referee_server::limits::HISTORY_MOVES_MAX;
+use referee_record::limits::HISTORY_MOVES_MAX;
 
 use super::board::{Board, read_uci};
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use prost::Message;
 use referee_api::v1;
-use referee_server::Replay;
+use referee_record::Replay;
 
 use super::report::{Report, Subject};
 use crate::limits::VALUE_SHOWN_CHARS_MAX;

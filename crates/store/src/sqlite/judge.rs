@@ -165,11 +165,11 @@ impl Writer {
             let actual = head.sequence;
             return Ok((head, Err(AppendError::SequenceMismatch { actual })));
         }
-        if head.sequence >= limits::ENTRIES_PER_GAME {
+        if head.sequence >= limits::ENTRIES_PER_GAME_MAX {
             return Ok((
                 head,
                 Err(AppendError::GameFull {
-                    limit: limits::ENTRIES_PER_GAME,
+                    limit: limits::ENTRIES_PER_GAME_MAX,
                 }),
             ));
         }
@@ -234,8 +234,8 @@ impl Writer {
                 Err(AppendError::SequenceMismatch { actual: sequence }),
             ));
         }
-        if head.refusals >= limits::REFUSALS_PER_GAME {
-            let limit = limits::REFUSALS_PER_GAME;
+        if head.refusals >= limits::REFUSALS_PER_GAME_MAX {
+            let limit = limits::REFUSALS_PER_GAME_MAX;
             return Ok((head, Err(AppendError::TooManyRefusals { limit })));
         }
         self.connection

@@ -3,7 +3,7 @@
 use rusqlite::{Row, params};
 
 use super::query::{Snapshot, game_row, platform_id};
-use crate::limits::{LIST_EXAMINED, PAGE_BYTES};
+use crate::limits::{LIST_EXAMINED_MAX, PAGE_BYTES};
 use crate::record::{GamePage, ListCursor, ListFilter};
 
 /// A page of the games of a platform that pass the filter, newest first.
@@ -25,7 +25,7 @@ pub(super) fn list(
 
     let (mut examined, mut bytes, mut last) = (0, 0, None);
     let mut take = |candidate: ListCursor| {
-        if page.games.len() == limit || bytes >= PAGE_BYTES || examined == LIST_EXAMINED {
+        if page.games.len() == limit || bytes >= PAGE_BYTES || examined == LIST_EXAMINED_MAX {
             page.next = last;
             return Ok(false);
         }

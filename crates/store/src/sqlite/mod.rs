@@ -58,7 +58,7 @@ pub struct SqliteOptions {
     pub indexed_per_slice: usize,
     /// See [`limits::CHECKPOINT_PAGES`].
     pub checkpoint_pages: i64,
-    /// See [`limits::CACHED_HEADS`].
+    /// See [`limits::CACHED_HEADS_MAX`].
     pub cached_heads: usize,
 }
 
@@ -68,7 +68,7 @@ impl Default for SqliteOptions {
             unindexed_entries: limits::UNINDEXED_ENTRIES,
             indexed_per_slice: limits::INDEXED_PER_SLICE,
             checkpoint_pages: limits::CHECKPOINT_PAGES,
-            cached_heads: limits::CACHED_HEADS,
+            cached_heads: limits::CACHED_HEADS_MAX,
         }
     }
 }
@@ -145,7 +145,7 @@ impl SqliteStore {
 
         let newest = query::newest_position(&connection).map_err(|error| io(error.to_string()))?;
         let (position_sender, position) = watch::channel(newest);
-        let (writes, queue) = mpsc::channel(limits::QUEUE_WRITES);
+        let (writes, queue) = mpsc::channel(limits::QUEUE_WRITES_MAX);
         let writer = Writer::new(connection, queue, position_sender, lock, options)
             .map_err(|error| io(error.to_string()))?;
         let readers = Readers::new(path.clone(), writer.recent());
@@ -156,7 +156,7 @@ impl SqliteStore {
 
         Ok(Self {
             writes,
-            write_bytes: Arc::new(Semaphore::new(limits::QUEUE_BYTES)),
+            write_bytes: Arc::new(Semaphore::new(limits::QUEUE_BYTES_MAX)),
             readers,
             position,
         })
@@ -176,14 +176,14 @@ impl SqliteStore {
             .try_acquire_many_owned(bytes)
             .map_err(|_| Fault::Overloaded {
                 queue: "bytes of writes",
-                limit: limits::QUEUE_BYTES,
+                limit: limits::QUEUE_BYTES_MAX,
             })?;
         let (reply, answer) = oneshot::channel();
         let command = Command::Write(Box::new(job(Pending::new(question, reply, permit))));
         self.writes.try_send(command).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => Fault::Overloaded {
                 queue: "writes",
-                limit: limits::QUEUE_WRITES,
+                limit: limits::QUEUE_WRITES_MAX,
             },
             mpsc::error::TrySendError::Closed(_) => Fault::Closed,
         })?;
@@ -349,5 +349,5 @@ impl Store for SqliteStore {
 }
 
 fn page_rows(limit: usize) -> usize {
-    limit.clamp(1, limits::PAGE_ROWS)
+    limit.clamp(1, limits::PAGE_ROWS_MAX)
 }

@@ -10,7 +10,7 @@ use super::connection::open_reader;
 use super::query::Snapshot;
 use super::recent::{SharedRecent, indexed_through};
 use crate::error::{Fault, ReadError};
-use crate::limits::{QUEUE_READS, READERS};
+use crate::limits::{QUEUE_READS_MAX, READERS};
 
 /// The readers of one store.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Readers {
             path,
             recent,
             idle: Arc::default(),
-            admitted: Arc::new(Semaphore::new(READERS + QUEUE_READS)),
+            admitted: Arc::new(Semaphore::new(READERS + QUEUE_READS_MAX)),
             running: Arc::new(Semaphore::new(READERS)),
         }
     }
@@ -48,7 +48,7 @@ impl Readers {
             .map_err(|error| match error {
                 TryAcquireError::NoPermits => Fault::Overloaded {
                     queue: "reads",
-                    limit: QUEUE_READS,
+                    limit: QUEUE_READS_MAX,
                 },
                 TryAcquireError::Closed => Fault::Closed,
             })?;
@@ -165,14 +165,14 @@ mod tests {
             starts.recv().expect("a read starts");
         }
         let mut waiting = Vec::new();
-        for _ in 0..QUEUE_READS {
+        for _ in 0..QUEUE_READS_MAX {
             let mut read = Box::pin(readers.read(|_| Ok(8)));
             assert!(poll_once(read.as_mut()).await.is_none());
             waiting.push(read);
         }
         let full = ReadError::Fault(Fault::Overloaded {
             queue: "reads",
-            limit: QUEUE_READS,
+            limit: QUEUE_READS_MAX,
         });
         assert_eq!(readers.read(|_| Ok(9)).await, Err(full));
 

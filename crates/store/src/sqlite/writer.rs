@@ -19,7 +19,7 @@ use crate::record::GameKey;
 
 /// The most writes that are left out of one batch because the engine fails at them. More than
 /// that is no accident of a single game, and the whole batch fails.
-const LEFT_OUT_WRITES: usize = 4;
+const LEFT_OUT_WRITES_MAX: usize = 4;
 
 /// Copies what it can without waiting for readers.
 const CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
@@ -93,7 +93,7 @@ impl Writer {
 
     /// Writes batches until the store is closed or dropped.
     pub(super) fn run(mut self) {
-        let mut jobs = Vec::with_capacity(limits::BATCH_WRITES);
+        let mut jobs = Vec::with_capacity(limits::BATCH_WRITES_MAX);
         let mut closers = Vec::new();
         while let Some(command) = self.queue.blocking_recv() {
             self.collect(command, &mut jobs, &mut closers);
@@ -130,7 +130,7 @@ impl Writer {
             };
             bytes += job.bytes();
             jobs.push(job);
-            if jobs.len() >= limits::BATCH_WRITES || bytes >= limits::BATCH_BYTES {
+            if jobs.len() >= limits::BATCH_WRITES_MAX || bytes >= limits::BATCH_BYTES_MAX {
                 return;
             }
             next = self.queue.try_recv().ok();
@@ -159,7 +159,7 @@ impl Writer {
                 Err(Failure {
                     culprit: Some(index),
                     reason,
-                }) if left_out.len() < LEFT_OUT_WRITES => {
+                }) if left_out.len() < LEFT_OUT_WRITES_MAX => {
                     tracing::error!(reason, "a write failed and is left out of its batch");
                     left_out.insert(index, reason);
                 }

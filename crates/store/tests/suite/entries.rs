@@ -312,7 +312,7 @@ pub(crate) async fn reads_entries_page_by_page(store: &dyn Store) {
         (1_095, 10, 1_095..1_100),
         (1_100, 10, 0..0),
         (i64::MAX, 10, 0..0),
-        (0, usize::MAX, 0..limits::PAGE_ROWS),
+        (0, usize::MAX, 0..limits::PAGE_ROWS_MAX),
         (0, 0, 0..1),
     ] {
         let page = store
@@ -325,7 +325,7 @@ pub(crate) async fn reads_entries_page_by_page(store: &dyn Store) {
     // Large entries make short pages, and none is left out.
     let large = create(store, new_game(&platform, "large")).await.key;
     let writes = (0..20).map(|sequence| {
-        let bytes = vec![sequence as u8; limits::ENTRY_BYTES];
+        let bytes = vec![sequence as u8; limits::ENTRY_BYTES_MAX];
         let write = Write::Entry {
             bytes,
             state: 1,
@@ -342,6 +342,6 @@ pub(crate) async fn reads_entries_page_by_page(store: &dyn Store) {
         .entries(&large, 0, 100)
         .await
         .expect("the store reads");
-    assert_eq!(page.len(), limits::PAGE_BYTES / limits::ENTRY_BYTES);
+    assert_eq!(page.len(), limits::PAGE_BYTES / limits::ENTRY_BYTES_MAX);
     assert_eq!(check_record(store, &large).await.len(), 20);
 }

@@ -15,7 +15,7 @@ const AT_ONCE: usize = 1_000;
 pub(crate) async fn bounds_refusals(store: &dyn Store) {
     let platform = platform("refusals");
     let key = create(store, new_game(&platform, "g")).await.key;
-    let requests: Vec<String> = (0..limits::REFUSALS_PER_GAME)
+    let requests: Vec<String> = (0..limits::REFUSALS_PER_GAME_MAX)
         .map(|n| n.to_string())
         .collect();
     for requests in requests.chunks(AT_ONCE) {
@@ -24,7 +24,7 @@ pub(crate) async fn bounds_refusals(store: &dyn Store) {
             assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
         }
     }
-    let limit = limits::REFUSALS_PER_GAME;
+    let limit = limits::REFUSALS_PER_GAME_MAX;
     let one_more = store.append(refusal(&key, 0, "one more")).await;
     assert_eq!(one_more, Err(AppendError::TooManyRefusals { limit }));
     // Repetitions are still answered, and the game goes on.
@@ -39,7 +39,7 @@ pub(crate) async fn bounds_refusals(store: &dyn Store) {
 pub(crate) async fn bounds_entries(store: &dyn Store) {
     let platform = platform("full");
     let key = create(store, new_game(&platform, "g")).await.key;
-    let limit = limits::ENTRIES_PER_GAME;
+    let limit = limits::ENTRIES_PER_GAME_MAX;
     for first in (0..limit).step_by(AT_ONCE) {
         let writes = (first..limit.min(first + AT_ONCE as i64)).map(|n| entry(&key, n));
         for answer in at_once(appends(store, writes)).await {

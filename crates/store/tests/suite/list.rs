@@ -160,7 +160,7 @@ pub(crate) async fn lists_page_by_page(store: &dyn Store) {
 
 pub(crate) async fn lists_a_rare_label_in_short_pages(store: &dyn Store) {
     let platform = platform("rare");
-    let count = limits::LIST_EXAMINED + 50;
+    let count = limits::LIST_EXAMINED_MAX + 50;
     let numbers: Vec<usize> = (0..count).collect();
     for numbers in numbers.chunks(500) {
         let games = numbers.iter().map(|n| {

@@ -167,7 +167,7 @@ pub(crate) async fn all_entries(store: &dyn Store, key: &GameKey) -> Vec<StoredE
     loop {
         let after = entries.last().map_or(0, |last| last.sequence);
         let page = store
-            .entries(key, after, limits::PAGE_ROWS)
+            .entries(key, after, limits::PAGE_ROWS_MAX)
             .await
             .expect("the store reads");
         if page.is_empty() {

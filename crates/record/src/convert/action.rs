@@ -1,0 +1,435 @@
+//! Reading actions: what is wanted, from the contract to the rules.
+
+use referee_api::v1;
+use referee_chess::{Color, Role, Square};
+use referee_laws::{
+    Action, CLOCK_MS_MAX, ClaimDecision, ClaimIntent, Decision, DrawClaim, GameResult, Intent,
+    MoveIntent, Score, Seat, TouchIntent,
+};
+
+use super::clocks::{ToldTime, limited, read_told_time};
+use super::enums::InContract;
+use super::time::read_ms;
+use crate::error::Error;
+use crate::fields::Fields;
+use crate::limits;
+
+/// An action as it was read, and when the platform says that it happened.
+#[derive(Debug)]
+pub struct Submitted {
+    /// What is wanted, for the rules.
+    pub action: Action,
+    /// When it happened, where the platform says so.
+    pub told_time: Option<ToldTime>,
+}
+
+/// Checks a text that is to be a move: whether it is one is for the ruling to say.
+pub fn check_move_text(field: &str, text: &str, fields: &mut Fields) {
+    if text.is_empty() {
+        fields.refuse(
+            field,
+            "is required: a move in UCI or SAN, such as e2e4 or Nf3",
+        );
+    }
+    fields.length(field, text, limits::MOVE_BYTES_MAX);
+}
+
+/// Reads an action; what `request_id` and `expected_sequence` ask is not looked at here.
+pub fn read_action(message: &v1::Action) -> Result<Submitted, Error> {
+    let mut fields = Fields::default();
+    fields.request_id("action.request_id", &message.request_id);
+    read_wanted(message, fields)
+}
+
+/// Reads an action that was recorded: the service itself may have named it, as an import does.
+pub fn read_stored_action(message: &v1::Action) -> Result<Submitted, Error> {
+    read_wanted(message, Fields::default())
+}
+
+fn read_wanted(message: &v1::Action, mut fields: Fields) -> Result<Submitted, Error> {
+    if message
+        .expected_sequence
+        .is_some_and(|sequence| sequence < 0)
+    {
+        fields.refuse("action.expected_sequence", "must not be negative");
+    }
+    let seat = match Seat::from_v1(fields.choice("action.seat", message.seat)) {
+        Some(seat @ (Seat::Player(_) | Seat::Arbiter)) => seat,
+        Some(Seat::Referee) | None => {
+            fields.refuse(
+                "action.seat",
+                "must be SEAT_WHITE, SEAT_BLACK or SEAT_ARBITER",
+            );
+            Seat::Arbiter
+        }
+    };
+    let intent = match &message.kind {
+        None => {
+            fields.refuse(
+                "action.kind",
+                "is required: say what is wanted, such as make_move",
+            );
+            Intent::Resign
+        }
+        Some(kind) => Reader {
+            fields: &mut fields,
+        }
+        .intent(kind),
+    };
+    let told_time = read_told_time(
+        "action.platform_time",
+        message.platform_time.as_ref(),
+        &mut fields,
+    );
+    fields.finish()?;
+    Ok(Submitted {
+        action: Action { seat, intent },
+        told_time,
+    })
+}
+
+struct Reader<'a> {
+    fields: &'a mut Fields,
+}
+
+impl Reader<'_> {
+    fn intent(&mut self, kind: &v1::action::Kind) -> Intent {
+        use v1::action::Kind;
+        match kind {
+            Kind::MakeMove(it) => self.make_move(it),
+            Kind::OfferDraw(it) => {
+                let field = "action.offer_draw.condition";
+                self.fields
+                    .length(field, &it.condition, limits::REASON_BYTES_MAX);
+                Intent::OfferDraw {
+                    conditional: !it.condition.is_empty(),
+                }
+            }
+            Kind::AnswerDraw(it) if it.accept => Intent::AcceptDraw,
+            Kind::AnswerDraw(_) => Intent::DeclineDraw,
+            Kind::ClaimDraw(it) => self.claim(it),
+            Kind::Resign(_) => Intent::Resign,
+            Kind::PressClock(it) => Intent::Press {
+                two_hands: it.two_hands,
+            },
+            Kind::TouchPieces(it) => self.touch(it),
+            Kind::AnnounceAdjust(_) => Intent::Adjust,
+            Kind::ReleasePiece(it) => Intent::Release {
+                from: self.square("action.release_piece.from", &it.from),
+                to: self.square("action.release_piece.to", &it.to),
+            },
+            Kind::PlacePromotion(it) => Intent::PlacePromotion {
+                square: self.square("action.place_promotion.square", &it.square),
+                role: self.role("action.place_promotion.role", it.role),
+            },
+            Kind::DisplacePieces(it) => {
+                let field = "action.displace_pieces.squares";
+                let count = it.squares.len();
+                self.fields
+                    .count(field, "squares", count, limits::DISPLACED_SQUARES_MAX);
+                for name in it.squares.iter().take(limits::DISPLACED_SQUARES_MAX) {
+                    self.square(field, name);
+                }
+                Intent::Displace
+            }
+            Kind::RestorePieces(_) => Intent::Restore,
+            Kind::WithdrawOffer(_) => Intent::WithdrawOffer,
+            Kind::WithdrawClaim(_) => Intent::WithdrawClaim,
+            Kind::ReportFlag(it) => Intent::Flag {
+                side: self.color("action.report_flag.side", it.side),
+                observed: !it.unnoticed,
+                moves_completed: it.moves_completed,
+            },
+            Kind::ReportBothFlags(it) => Intent::BothFlags {
+                first: self.any_color("action.report_both_flags.first", it.first),
+                last_period: it.last_period,
+            },
+            Kind::StartGame(_) => Intent::Start,
+            Kind::Arrive(_) => Intent::Arrive,
+            Kind::ReportDefaultTime(_) => Intent::DefaultTime,
+            Kind::PauseGame(it) => {
+                let field = "action.pause_game.reason";
+                self.fields
+                    .length(field, &it.reason, limits::REASON_BYTES_MAX);
+                Intent::Pause
+            }
+            Kind::ResumeGame(it) => self.resume(it),
+            Kind::AbortGame(_) => Intent::Abort,
+            Kind::ReportNoStart(it) => Intent::NoStart {
+                side: self.color("action.report_no_start.side", it.side),
+            },
+            Kind::ReportConnection(it) => Intent::Connection {
+                side: self.color("action.report_connection.side", it.side),
+                connected: it.connected,
+            },
+            Kind::TakeBack(it) if it.answer => Intent::AnswerTakeBack { accept: it.accept },
+            Kind::TakeBack(_) => Intent::TakeBack,
+            Kind::SealMove(it) => {
+                check_move_text("action.seal_move.move", &it.r#move, self.fields);
+                Intent::Seal {
+                    text: it.r#move.clone(),
+                }
+            }
+            Kind::SignResult(it) => self.signed(it),
+            Kind::ArbiterDecision(it) => self.decision(it),
+            Kind::RefereeFinding(_) => {
+                self.fields.refuse(
+                    "action.referee_finding",
+                    "is only in events: what the referee finds it finds by itself",
+                );
+                Intent::Resign
+            }
+        }
+    }
+
+    fn make_move(&mut self, message: &v1::MakeMove) -> Intent {
+        check_move_text("action.make_move.move", &message.r#move, self.fields);
+        Intent::Move(MoveIntent {
+            text: message.r#move.clone(),
+            offer_draw: message.offer_draw,
+            completed: !message.not_completed,
+            two_hands: message.two_hands,
+            undetected: message.undetected,
+        })
+    }
+
+    fn claim(&mut self, message: &v1::ClaimDraw) -> Intent {
+        let field = "action.claim_draw.claim";
+        let claim = DrawClaim::from_v1(self.fields.choice(field, message.claim));
+        if claim.is_none() {
+            self.fields
+                .refuse(field, "is required: say what is claimed");
+        }
+        let text = &message.intended_move;
+        let field = "action.claim_draw.intended_move";
+        self.fields.length(field, text, limits::MOVE_BYTES_MAX);
+        let gone_ms = read_ms(
+            "action.claim_draw.gone",
+            message.gone,
+            CLOCK_MS_MAX,
+            self.fields,
+        );
+        Intent::Claim(ClaimIntent {
+            claim: claim.unwrap_or(DrawClaim::Threefold),
+            intended: (!text.is_empty()).then(|| text.clone()),
+            ply: message.ply,
+            gone_ms,
+        })
+    }
+
+    fn touch(&mut self, message: &v1::TouchPieces) -> Intent {
+        let field = "action.touch_pieces.squares";
+        if message.squares.is_empty() {
+            self.fields
+                .refuse(field, "is required: name the squares, such as e2");
+        }
+        let count = message.squares.len();
+        self.fields
+            .count(field, "squares", count, limits::TOUCHED_SQUARES_MAX);
+        let squares = message.squares.iter().take(limits::TOUCHED_SQUARES_MAX);
+        let squares = squares.map(|name| self.square(field, name)).collect();
+        let intent = self
+            .fields
+            .choice("action.touch_pieces.intent", message.intent);
+        Intent::Touch {
+            squares,
+            order_unknown: message.order_unknown,
+            intent: TouchIntent::from_v1(intent).unwrap_or_default(),
+        }
+    }
+
+    fn resume(&mut self, message: &v1::ResumeGame) -> Intent {
+        let field = "action.resume_game.absent";
+        let count = message.absent.len();
+        self.fields
+            .count(field, "sides", count, limits::ABSENT_SIDES_MAX);
+        let absent = message.absent.iter().take(limits::ABSENT_SIDES_MAX);
+        Intent::Resume {
+            absent: absent.map(|&side| self.color(field, side)).collect(),
+        }
+    }
+
+    fn signed(&mut self, message: &v1::SignResult) -> Intent {
+        let field = "action.sign_result.result";
+        let result = GameResult::from_v1(self.fields.choice(field, message.result));
+        if result.is_none() {
+            self.fields.refuse(
+                field,
+                "is required: the result that both players have signed",
+            );
+        }
+        Intent::SignResult {
+            result: result.unwrap_or(GameResult::Draw),
+        }
+    }
+
+    fn decision(&mut self, message: &v1::ArbiterDecision) -> Intent {
+        use v1::arbiter_decision::Kind;
+        let field = "action.arbiter_decision";
+        self.fields.length(
+            &format!("{field}.arbiter"),
+            &message.arbiter,
+            limits::PLAYER_BYTES_MAX,
+        );
+        self.fields.length(
+            &format!("{field}.reason"),
+            &message.reason,
+            limits::DECISION_REASON_BYTES_MAX,
+        );
+        let Some(kind) = &message.kind else {
+            self.fields.refuse(
+                &format!("{field}.kind"),
+                "is required: say what is decided, such as confirm",
+            );
+            return Intent::Resign;
+        };
+        Intent::Decide(match kind {
+            Kind::SetClocks(it) => Decision::SetClocks {
+                white_ms: self.clock_ms(&format!("{field}.set_clocks.white"), it.white),
+                black_ms: self.clock_ms(&format!("{field}.set_clocks.black"), it.black),
+            },
+            Kind::PenaltyTime(it) => {
+                let field = format!("{field}.penalty_time");
+                Decision::PenaltyTime {
+                    side: self.color(&format!("{field}.side"), it.side),
+                    deduct_ms: self.day_ms(&format!("{field}.deduct"), it.deduct),
+                    add_opponent_ms: self.day_ms(&format!("{field}.add_opponent"), it.add_opponent),
+                }
+            }
+            Kind::ExtraTime(it) => {
+                let field = format!("{field}.extra_time");
+                if it.time.is_none() {
+                    self.fields.refuse(&format!("{field}.time"), "is required");
+                }
+                Decision::ExtraTime {
+                    side: self.color(&format!("{field}.side"), it.side),
+                    ms: self.day_ms(&format!("{field}.time"), it.time),
+                }
+            }
+            Kind::ReinstatePosition(it) => Decision::Reinstate { ply: it.ply },
+            Kind::DeclareLost(it) => Decision::DeclareLost {
+                side: self.color(&format!("{field}.declare_lost.side"), it.side),
+                opponent_score: self
+                    .score(
+                        &format!("{field}.declare_lost.opponent_score"),
+                        it.opponent_score,
+                    )
+                    .unwrap_or(Score::One),
+                device_found: it.device_found,
+            },
+            Kind::DeclareLostByBoth(_) => Decision::DeclareLostByBoth,
+            Kind::SetScore(it) => {
+                let mut score = |name: &str, number| {
+                    let field = format!("{field}.set_score.{name}");
+                    let score = self.score(&field, number);
+                    if score.is_none() {
+                        self.fields.refuse(&field, "is required");
+                    }
+                    score.unwrap_or(Score::Other)
+                };
+                Decision::SetScore {
+                    white: score("white", it.white),
+                    black: score("black", it.black),
+                }
+            }
+            Kind::DeclareForfeit(it) => Decision::DeclareForfeit {
+                side: self.any_color(&format!("{field}.declare_forfeit.side"), it.side),
+            },
+            Kind::ColorsReversed(_) => Decision::ColorsReversed,
+            Kind::WrongInitialPosition(_) => Decision::WrongInitialPosition,
+            Kind::IllegalPositionSeen(it) => Decision::IllegalPositionSeen {
+                still_after_next_move: it.still_after_next_move,
+            },
+            Kind::PermitDrawOffer(_) => Decision::PermitDrawOffer,
+            Kind::DecideClaim(it) => {
+                let field = format!("{field}.decide_claim.decision");
+                let decision = ClaimDecision::from_v1(self.fields.choice(&field, it.decision));
+                if decision.is_none() {
+                    self.fields.refuse(&field, "is required");
+                }
+                Decision::DecideClaim(decision.unwrap_or(ClaimDecision::Postpone))
+            }
+            Kind::SetCounters(it) => self.counters(&format!("{field}.set_counters"), it),
+            Kind::Confirm(_) => Decision::Confirm,
+            Kind::Warn(it) => Decision::Warn {
+                side: self.color(&format!("{field}.warn.side"), it.side),
+            },
+        })
+    }
+
+    fn counters(&mut self, field: &str, message: &v1::SetCounters) -> Decision {
+        for (name, count, max) in [
+            (
+                "white_illegal_moves",
+                message.white_illegal_moves,
+                limits::SETUP_ILLEGAL_MOVES_MAX,
+            ),
+            (
+                "black_illegal_moves",
+                message.black_illegal_moves,
+                limits::SETUP_ILLEGAL_MOVES_MAX,
+            ),
+            (
+                "plies_without_capture",
+                message.plies_without_capture,
+                limits::HISTORY_MOVES_MAX as u32,
+            ),
+        ] {
+            limited(
+                &format!("{field}.{name}"),
+                count.unwrap_or(0),
+                max,
+                self.fields,
+            );
+        }
+        Decision::SetCounters {
+            white_illegal_moves: message.white_illegal_moves,
+            black_illegal_moves: message.black_illegal_moves,
+            plies_without_capture: message.plies_without_capture,
+        }
+    }
+
+    fn square(&mut self, field: &str, name: &str) -> Square {
+        if name.len() > limits::SQUARE_BYTES_MAX {
+            self.fields.length(field, name, limits::SQUARE_BYTES_MAX);
+            return Square::from_low_bits(0);
+        }
+        name.parse().unwrap_or_else(|_| {
+            self.fields
+                .refuse(field, "must be the name of a square, such as e2");
+            Square::from_low_bits(0)
+        })
+    }
+
+    fn role(&mut self, field: &str, number: i32) -> Role {
+        Role::from_v1(self.fields.choice(field, number)).unwrap_or_else(|| {
+            self.fields
+                .refuse(field, "is required: a kind of piece, such as ROLE_QUEEN");
+            Role::Queen
+        })
+    }
+
+    fn any_color(&mut self, field: &str, number: i32) -> Option<Color> {
+        Color::from_v1(self.fields.choice(field, number))
+    }
+
+    fn color(&mut self, field: &str, number: i32) -> Color {
+        self.any_color(field, number).unwrap_or_else(|| {
+            self.fields
+                .refuse(field, "is required: COLOR_WHITE or COLOR_BLACK");
+            Color::White
+        })
+    }
+
+    fn clock_ms(&mut self, field: &str, value: Option<prost_types::Duration>) -> Option<u64> {
+        read_ms(field, value, CLOCK_MS_MAX, self.fields)
+    }
+
+    fn day_ms(&mut self, field: &str, value: Option<prost_types::Duration>) -> u64 {
+        read_ms(field, value, limits::PENALTY_MS_MAX, self.fields).unwrap_or_default()
+    }
+
+    fn score(&mut self, field: &str, number: i32) -> Option<Score> {
+        Score::from_v1(self.fields.choice(field, number))
+    }
+}

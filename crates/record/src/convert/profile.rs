@@ -1,0 +1,305 @@
+//! Rule profiles between the contract and the rules, parameter by parameter.
+
+use referee_api::v1;
+use referee_laws::{
+    Allowed, PROFILE_NAMES, ParameterError, Parameters, Points, Profile, ProfileError,
+};
+
+use super::enums::InContract;
+use super::position::read_variant;
+use crate::fields::Fields;
+use crate::limits;
+
+/// Reads a choice into its parameter; whether there is one, since without it the parameter is as
+/// in the profile.
+fn read_choice<C>(parameter: &mut C, field: &str, number: i32, fields: &mut Fields) -> bool
+where
+    C: InContract,
+    C::Message: TryFrom<i32> + Default + PartialEq,
+{
+    let choice = C::from_v1(fields.choice(field, number));
+    if let Some(choice) = choice {
+        *parameter = choice;
+    }
+    choice.is_some()
+}
+
+fn read_points(field: &str, message: Option<&v1::Points>, fields: &mut Fields) -> Option<String> {
+    let message = message?;
+    let max = Parameters::HALF_POINTS_MAX;
+    let mut read = |name: &str, points: u32| {
+        if points > max {
+            let allowed = Allowed::NumberUpTo(max);
+            fields.refuse(
+                &format!("{field}.points.{name}"),
+                format!("must be {allowed}"),
+            );
+        }
+        points.min(max)
+    };
+    let points = Points {
+        win: read("win_half_points", message.win_half_points),
+        draw: read("draw_half_points", message.draw_half_points),
+        loss: read("loss_half_points", message.loss_half_points),
+    };
+    Some(points.to_string())
+}
+
+fn write_points(points: Points) -> v1::Points {
+    v1::Points {
+        win_half_points: points.win,
+        draw_half_points: points.draw,
+        loss_half_points: points.loss,
+    }
+}
+
+/// Declares how each parameter is read and written, so that the two cannot part.
+macro_rules! parameters {
+    ($($parameter:ident: $kind:ident,)+) => {
+        /// Reads the parameters that are there as words by their names.
+        fn read_parameters(
+            field: &str,
+            message: &v1::RuleParameters,
+            fields: &mut Fields,
+        ) -> Vec<(&'static str, String)> {
+            let read = [$((
+                stringify!($parameter),
+                parameters!(@read $kind, $parameter, field, message, fields),
+            ),)+];
+            let there = read.into_iter();
+            there.filter_map(|(parameter, word)| Some((parameter, word?))).collect()
+        }
+
+        /// Writes every parameter.
+        fn write_parameters(parameters: &Parameters) -> v1::RuleParameters {
+            v1::RuleParameters {
+                $($parameter: parameters!(@write $kind, $parameter, parameters),)+
+            }
+        }
+    };
+    (@read Flag, $parameter:ident, $field:ident, $message:ident, $fields:ident) => {
+        $message.$parameter.map(|flag| flag.to_string())
+    };
+    (@read Number, $parameter:ident, $field:ident, $message:ident, $fields:ident) => {
+        $message.$parameter.map(|number| number.to_string())
+    };
+    (@read Points, $parameter:ident, $field:ident, $message:ident, $fields:ident) => {
+        read_points($field, $message.$parameter.as_ref(), $fields)
+    };
+    (@read Choice, $parameter:ident, $field:ident, $message:ident, $fields:ident) => {{
+        let name = stringify!($parameter);
+        // The rules write the word of a choice.
+        let mut parameters = Profile::fide_standard().parameters;
+        let choice = &mut parameters.$parameter;
+        let is_there =
+            read_choice(choice, &format!("{}.{name}", $field), $message.$parameter, $fields);
+        if is_there { parameters.get(name) } else { None }
+    }};
+    (@write Flag, $parameter:ident, $parameters:ident) => {
+        Some($parameters.$parameter)
+    };
+    (@write Number, $parameter:ident, $parameters:ident) => {
+        Some($parameters.$parameter)
+    };
+    (@write Points, $parameter:ident, $parameters:ident) => {
+        Some(write_points($parameters.$parameter))
+    };
+    (@write Choice, $parameter:ident, $parameters:ident) => {
+        $parameters.$parameter.to_v1().into()
+    };
+}
+
+parameters! {
+    illegal_policy: Choice,
+    illegal_limit: Number,
+    illegal_counts: Choice,
+    illegal_penalty_ms: Number,
+    illegal_window_moves: Number,
+    illegal_loss_needs_mate_possible: Flag,
+    promotion_missing: Choice,
+    press_without_move: Choice,
+    two_hands_move_stands: Flag,
+    touch_move: Flag,
+    touch_enforcement: Choice,
+    release_final: Flag,
+    rook_first_castling: Choice,
+    offer_window: Choice,
+    offer_withdrawable: Flag,
+    offer_declined_by: Choice,
+    offer_repeat: Choice,
+    offer_cooldown_plies: Number,
+    offer_claims_insufficient: Flag,
+    min_moves_for_agreement: Number,
+    min_plies_for_agreement: Number,
+    threefold: Choice,
+    fifty: Choice,
+    fifty_reset: Choice,
+    fivefold: Flag,
+    seventy_five: Flag,
+    perpetual_check_draw: Flag,
+    claim_with_intended_move: Flag,
+    wrong_claim_penalty_ms: Number,
+    claim_is_offer: Flag,
+    claim_lost_after_touch: Flag,
+    dead_position: Choice,
+    dead_position_claim: Flag,
+    flag_exception: Choice,
+    resign_no_mate_draw: Flag,
+    mate_before_automatic_draws: Flag,
+    undetermined_policy: Choice,
+    flag_mode: Choice,
+    both_flags: Choice,
+    flag_vs_open_offer: Choice,
+    default_time_ms: Number,
+    increment_at_start: Flag,
+    takeback: Choice,
+    abort: Choice,
+    abort_plies: Number,
+    disconnect: Choice,
+    disconnect_grace_ms: Number,
+    no_start: Choice,
+    mandatory_pairing: Flag,
+    guideline_iii: Flag,
+    guideline_iii_4: Flag,
+    rapid_article: Choice,
+    points: Points,
+}
+
+/// Reads a rule profile, overrides applied.
+pub fn read_profile(
+    field: &str,
+    profile: Option<&v1::RuleProfile>,
+    position: Option<&v1::Position>,
+    fields: &mut Fields,
+) -> Profile {
+    let default = v1::RuleProfile::default();
+    let message = profile.unwrap_or(&default);
+    let name = format!("{field}.name");
+    fields.length(&name, &message.name, limits::PROFILE_NAME_BYTES_MAX);
+    let base = Profile::named(&message.name).unwrap_or_else(|error| {
+        fields.refuse(&name, error.to_string());
+        Profile::fide_standard()
+    });
+    let variant = read_variant(
+        &format!("{field}.variant"),
+        message.variant,
+        position,
+        fields,
+    );
+    let field = format!("{field}.overrides");
+    let overrides = message.overrides.as_ref();
+    let words = overrides.map(|message| read_parameters(&field, message, fields));
+    let words = words.unwrap_or_default();
+    let overrides: Vec<(&str, &str)> = words
+        .iter()
+        .map(|(parameter, word)| (*parameter, word.as_str()))
+        .collect();
+    match Profile::resolve(base.name, variant, &overrides) {
+        Ok(profile) => return profile,
+        Err(ProfileError::Name(error)) => fields.refuse(&name, error.to_string()),
+        Err(ProfileError::Overrides(errors)) => {
+            for (_, error) in errors {
+                match error {
+                    ParameterError::Value { parameter, allowed } => {
+                        let field = format!("{field}.{parameter}");
+                        fields.refuse(&field, format!("must be {allowed}"));
+                    }
+                    ParameterError::UnknownName => fields.refuse(&field, error.to_string()),
+                }
+            }
+        }
+    }
+    Profile { variant, ..base }
+}
+
+/// Writes a profile with every parameter as it is in force.
+pub fn write_profile(profile: &Profile, overrides: Option<v1::RuleParameters>) -> v1::RuleProfile {
+    v1::RuleProfile {
+        name: profile.name.to_owned(),
+        edition: profile.edition.to_owned(),
+        variant: profile.variant.to_v1().into(),
+        overrides,
+        parameters: Some(write_parameters(&profile.parameters)),
+    }
+}
+
+/// Describes every profile.
+pub fn describe_profiles() -> Vec<v1::RuleProfileDescription> {
+    let profiles = PROFILE_NAMES.iter().filter_map(|name| {
+        let profile = Profile::named(name).ok()?;
+        let origins = Profile::origins(name).ok()?;
+        let sources = origins.iter().map(|origin| v1::ParameterSource {
+            parameter: origin.parameter.to_owned(),
+            value: origin.value.to_owned(),
+            source: origin.source.to_owned(),
+            chosen: origin.chosen,
+        });
+        Some(v1::RuleProfileDescription {
+            profile: Some(write_profile(&profile, None)),
+            sources: sources.collect(),
+        })
+    });
+    profiles.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use referee_laws::Variant;
+
+    use super::*;
+
+    /// Writes a profile and reads it back as a stored game is read.
+    fn read_back(profile: &Profile) -> Profile {
+        let mut message = write_profile(profile, None);
+        message.overrides = message.parameters.take();
+        let mut fields = Fields::default();
+        let read = read_profile("rule_profile", Some(&message), None, &mut fields);
+        fields.finish().expect("what was written can be read");
+        read
+    }
+
+    #[test]
+    fn every_profile_is_read_back_as_it_was_written() {
+        for name in PROFILE_NAMES {
+            for article in ["A.4", "A.5"] {
+                for variant in [Variant::Standard, Variant::Chess960] {
+                    let changes = [("rapid_article", article), ("wrong_claim_penalty_ms", "7")];
+                    let profile = Profile::resolve(name, variant, &changes).expect("it is known");
+                    assert_eq!(read_back(&profile), profile, "{name} {article}");
+                }
+            }
+            let profile = Profile::named(name).expect("it is known");
+            assert_eq!(read_back(&profile), profile, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_value_of_every_parameter_goes_over_the_wire() {
+        for name in Parameters::NAMES {
+            let values: Vec<String> = match Parameters::allowed(name).expect("it is known") {
+                Allowed::Words(words) => words.iter().map(|&word| word.to_owned()).collect(),
+                Allowed::NumberUpTo(max) => vec!["0".into(), "1".into(), max.to_string()],
+                Allowed::HalfPointsUpTo(_) => vec!["3/1/0".into(), "100/0.5/0".into()],
+            };
+            let mut messages = Vec::new();
+            for value in values {
+                let mut profile = Profile::fide_standard();
+                profile.parameters.set(name, &value).expect("it is allowed");
+                assert_eq!(read_back(&profile), profile, "{name} {value}");
+                let message = write_parameters(&profile.parameters);
+                assert!(
+                    !messages.contains(&message),
+                    "{name} {value} is written as another"
+                );
+                messages.push(message);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_as_in_the_profile() {
+        let mut fields = Fields::default();
+        let empty = v1::RuleParameters::default();
+        assert!(read_parameters("overrides", &empty, &mut fields).is_empty());
+    }
+}

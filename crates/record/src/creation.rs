@@ -1,0 +1,135 @@
+//! Reading the creation of a game.
+
+use std::collections::BTreeMap;
+
+use referee_api::v1;
+use referee_chess::{Fen, Position};
+use referee_laws::{Game, Sides, Start, Timing};
+
+use crate::convert::clocks::{limited, read_timing, write_settings};
+use crate::convert::position::{from_game_error, read_start};
+use crate::convert::profile::{read_profile, write_profile};
+use crate::error::Error;
+use crate::fields::Fields;
+use crate::limits;
+use crate::name::check_game_id;
+
+/// Checks and reads the game of a creation: the genesis as it is to be stored, but for its name,
+/// its outcome and its time, and the game that begins with it.
+///
+/// # Errors
+///
+/// Where a field is wrong, or the position or a move in it is not legal.
+pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game), Error> {
+    let mut fields = Fields::default();
+    fields.request_id("request_id", &request.request_id);
+    check_game_id(&request.game_id, &mut fields);
+    let empty = v1::Game::default();
+    let asked = fields
+        .required("game", request.game.as_ref())
+        .unwrap_or(&empty);
+    for (field, name) in [
+        ("game.white_player", &asked.white_player),
+        ("game.black_player", &asked.black_player),
+    ] {
+        fields.length(field, name, limits::PLAYER_BYTES_MAX);
+    }
+    check_labels("game.labels", &asked.labels, &mut fields);
+    let position = asked.initial_position.as_ref();
+    let profile = asked.rule_profile.as_ref();
+    let profile = read_profile("game.rule_profile", profile, position, &mut fields);
+    let settings = asked.clock_settings.as_ref();
+    let setup = asked.setup.as_ref();
+    let timing = read_timing("game", settings, setup, &profile, &mut fields);
+    check_setup("game.setup", setup, &mut fields);
+    fields.finish()?;
+    let overrides = asked
+        .rule_profile
+        .as_ref()
+        .and_then(|profile| profile.overrides);
+    let resolved = write_profile(&profile, overrides);
+    let field = "game.initial_position";
+    let start = read_start(field, position, profile.variant.castling_mode())?;
+    let start = taken_over(start, timing, setup);
+    let game =
+        Game::new(profile, &start).map_err(|error| from_game_error(field, &start, &error))?;
+    let moves = game.history().moves();
+    let genesis = v1::Game {
+        white_player: asked.white_player.clone(),
+        black_player: asked.black_player.clone(),
+        rule_profile: Some(resolved),
+        initial_position: Some(v1::Position {
+            base: Some(v1::position::Base::Fen(base_fen(game.history().base()))),
+            moves: moves.map(|uci| uci.to_string()).collect(),
+        }),
+        labels: asked.labels.clone(),
+        clock_settings: Some(write_settings(&start.timing)),
+        setup: asked.setup,
+        ..v1::Game::default()
+    };
+    Ok((genesis, game))
+}
+
+/// Adds to a start what had happened before, where the game is taken over from elsewhere.
+pub(crate) fn taken_over(start: Start, timing: Timing, setup: Option<&v1::Setup>) -> Start {
+    let setup = setup.cloned().unwrap_or_default();
+    Start {
+        timing,
+        illegal_moves: Sides {
+            white: setup.white_illegal_moves,
+            black: setup.black_illegal_moves,
+        },
+        plies_without_capture: setup.plies_without_capture,
+        ..start
+    }
+}
+
+/// Checks what a game is taken over with, besides its clocks.
+fn check_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) {
+    let Some(setup) = setup else { return };
+    for (name, count, max) in [
+        (
+            "white_illegal_moves",
+            setup.white_illegal_moves,
+            limits::SETUP_ILLEGAL_MOVES_MAX,
+        ),
+        (
+            "black_illegal_moves",
+            setup.black_illegal_moves,
+            limits::SETUP_ILLEGAL_MOVES_MAX,
+        ),
+        (
+            "plies_without_capture",
+            setup.plies_without_capture.unwrap_or_default(),
+            limits::HISTORY_MOVES_MAX as u32,
+        ),
+    ] {
+        limited(&format!("{field}.{name}"), count, max, fields);
+    }
+}
+
+/// Writes the position that a game begins in, with the double step just before it, without which a
+/// capture en passant that is not legal could not be explained after the game is read back.
+fn base_fen(base: &Position) -> String {
+    let mut setup = base.to_setup();
+    setup.en_passant = base.passed();
+    Fen(&setup).to_string()
+}
+
+/// Checks the labels of a game or of a filter.
+pub fn check_labels(field: &str, labels: &BTreeMap<String, String>, fields: &mut Fields) {
+    fields.count(field, "labels", labels.len(), limits::LABELS_MAX);
+    for (key, value) in labels.iter().take(limits::LABELS_MAX) {
+        fields.length(field, key, limits::LABEL_KEY_BYTES_MAX);
+        fields.length(field, value, limits::LABEL_VALUE_BYTES_MAX);
+        let rest = |byte: u8| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'-'
+        };
+        if !key.starts_with(|c: char| c.is_ascii_lowercase()) || !key.bytes().all(rest) {
+            fields.refuse(
+                field,
+                "a key must be of lower-case letters, digits, `_` and `-`, and begin with a letter",
+            );
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! From a judgment to what is answered and what is to be stored.
+
+use prost::Message;
+use referee_api::v1;
+use referee_chess::{Position, UciMove};
+use referee_laws::{Effects, Game, GameResult, Judgment, MateTest};
+
+use crate::convert::clocks::write_line;
+use crate::convert::conduct::write_standing;
+use crate::convert::position::write_move;
+use crate::convert::ruling::{write_bound, write_outcome, write_ruling};
+use crate::convert::time::write_us;
+use crate::error::Error;
+use crate::folded::{FoldedGame, deadline_us, state, write_offer};
+
+/// A judgment, as it is answered and stored.
+#[derive(Clone, Debug)]
+pub struct PendingEvent {
+    /// What is answered, once it is stored.
+    pub response: v1::SubmitActionResponse,
+    /// What is to be stored.
+    pub write: PendingWrite,
+    /// The game after it, where it leaves a trace.
+    pub after: Option<FoldedGame>,
+}
+
+/// What is to be stored of a judgment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PendingWrite {
+    /// The next entry of the record.
+    Entry {
+        /// The event.
+        bytes: Vec<u8>,
+        /// The stage of the game after it.
+        state: v1::game::State,
+        /// When it happened, in microseconds since 1970.
+        update_time_us: i64,
+        /// When a flag falls by itself if nothing happens before, in microseconds since 1970.
+        deadline_us: Option<i64>,
+        /// Whether who can mate is to be looked into, which takes longer than a ruling may.
+        asks: bool,
+    },
+    /// No entry: the answer alone, for repetitions of the request.
+    Refusal {
+        /// The response.
+        answer: Vec<u8>,
+    },
+}
+
+/// Returns the judgment on an action as the answer and as what is to be stored. The action arrived
+/// so many microseconds after the beginning of 1970.
+///
+/// # Errors
+///
+/// [`Error::Misjudged`] where its entry does not fit the game that it was judged on.
+pub fn build_event(
+    folded: &FoldedGame,
+    message: &v1::Action,
+    judgment: Judgment,
+    arrival_us: i64,
+) -> Result<PendingEvent, Error> {
+    let ruling = write_ruling(&judgment.ruling);
+    let Some(entry) = judgment.entry else {
+        return Ok(refusal(folded.sequence, ruling));
+    };
+    let effects = entry.effects;
+    let played = write_played(&folded.game, &effects);
+    let mut game = folded.game.clone();
+    game.apply(&effects).map_err(|error| Error::Misjudged {
+        what: error.to_string(),
+    })?;
+    let after = FoldedGame {
+        genesis: folded.genesis.clone(),
+        game,
+        sequence: folded.sequence + 1,
+        update_time_us: arrival_us.max(folded.update_time_us),
+    };
+    let event = v1::GameEvent {
+        action: Some(message.clone()),
+        ruling: Some(ruling),
+        r#move: played,
+        ledger: effects.ledger.iter().map(write_line).collect(),
+        move_illegal: effects.is_illegal,
+        reinstated_ply: effects.reinstated,
+        ..write_after(&after)
+    };
+    let write = PendingWrite::Entry {
+        bytes: event.encode_to_vec(),
+        state: state(&after.game, after.sequence),
+        update_time_us: after.update_time_us,
+        deadline_us: deadline_us(&after.game),
+        asks: asks_for_mate(&after.game, event.r#move.is_some()),
+    };
+    Ok(PendingEvent {
+        response: answer_of(event),
+        write,
+        after: Some(after),
+    })
+}
+
+/// Returns the answer to the action of an event.
+#[must_use]
+pub fn answer_of(event: v1::GameEvent) -> v1::SubmitActionResponse {
+    v1::SubmitActionResponse {
+        ruling: event.ruling.clone(),
+        sequence: event.sequence,
+        event: Some(event),
+    }
+}
+
+fn refusal(sequence: i64, ruling: v1::Ruling) -> PendingEvent {
+    let response = v1::SubmitActionResponse {
+        ruling: Some(ruling),
+        event: None,
+        sequence,
+    };
+    let answer = response.encode_to_vec();
+    PendingEvent {
+        response,
+        write: PendingWrite::Refusal { answer },
+        after: None,
+    }
+}
+
+/// Writes what an event tells of the game after it.
+fn write_after(after: &FoldedGame) -> v1::GameEvent {
+    let game = &after.game;
+    let history = game.history();
+    let points = game.profile().parameters.points;
+    v1::GameEvent {
+        sequence: after.sequence,
+        event_time: Some(write_us(after.update_time_us)),
+        fen: game.position().to_string(),
+        ply: history.ply(),
+        repetitions: history.repetitions(),
+        halfmove_clock: history.halfmove_clock(),
+        draw_offer: write_offer(game).into(),
+        outcome: Some(write_outcome(game.outcome(), points)),
+        judged_by: Some(v1::Judge {
+            referee_version: env!("CARGO_PKG_VERSION").to_owned(),
+            edition: game.profile().edition.to_owned(),
+        }),
+        bound_move: write_bound(game.standing().bound),
+        standing: Some(write_standing(game)),
+        ..v1::GameEvent::default()
+    }
+}
+
+/// Writes the move that effects play, in the position that they play it in.
+fn write_played(before: &Game, effects: &Effects) -> Option<v1::Move> {
+    let uci = effects.played?;
+    let history = before.history();
+    Some(match effects.reinstated {
+        None => write_any_move(history.position(), uci),
+        Some(ply) => {
+            let mut history = history.clone();
+            history.reinstate(ply);
+            write_any_move(history.position(), uci)
+        }
+    })
+}
+
+/// Writes a move in all its forms; an illegal one that stands has only one.
+fn write_any_move(position: &Position, uci: UciMove) -> v1::Move {
+    match position.find_uci(uci) {
+        Some(mv) => write_move(position, mv),
+        None => v1::Move {
+            uci: uci.to_string(),
+            ..v1::Move::default()
+        },
+    }
+}
+
+/// Returns whether the whole solver could change something: after a move that the game goes on
+/// from, and where a win is provisional.
+fn asks_for_mate(game: &Game, has_played: bool) -> bool {
+    if game.profile().parameters.dead_position != MateTest::Full {
+        return false;
+    }
+    match game.outcome() {
+        None => has_played,
+        Some(outcome) => outcome.provisional && matches!(outcome.result, GameResult::Win(_)),
+    }
+}

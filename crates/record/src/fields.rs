@@ -1,0 +1,144 @@
+//! Checking the fields of a request, with every problem named at once.
+
+use std::time::Duration;
+
+use crate::error::{Error, Violation};
+
+/// Collects what is wrong with the fields of one request.
+///
+/// ```
+/// use referee_record::Fields;
+///
+/// let mut fields = Fields::default();
+/// fields.length("name", "a long one", 4);
+/// fields.request_id("request_id", "");
+/// let error = fields.finish().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "name: 10 bytes, above the limit of 4; request_id: is required; a UUID is a good choice"
+/// );
+/// ```
+#[derive(Debug, Default)]
+pub struct Fields {
+    violations: Vec<Violation>,
+}
+
+impl Fields {
+    /// Notes that a field is wrong.
+    pub fn refuse(&mut self, field: &str, description: impl Into<String>) {
+        let description = description.into();
+        self.violations.push(Violation {
+            field: field.to_owned(),
+            description,
+            limit: None,
+        });
+    }
+
+    /// Checks that a text has at most some bytes.
+    pub fn length(&mut self, field: &str, text: &str, bytes_max: usize) {
+        if text.len() > bytes_max {
+            let description = format!("{} bytes, above the limit of {bytes_max}", text.len());
+            self.above(field, description, bytes_max, text.len());
+        }
+    }
+
+    /// Checks that a list has at most some elements.
+    pub fn count(&mut self, field: &str, what: &str, actual: usize, max: usize) {
+        if actual > max {
+            let description = format!("{actual} {what}, above the limit of {max}");
+            self.above(field, description, max, actual);
+        }
+    }
+
+    fn above(&mut self, field: &str, description: String, limit: usize, actual: usize) {
+        let limit = Some((limit as u64, actual as u64));
+        self.violations.push(Violation {
+            field: field.to_owned(),
+            description,
+            limit,
+        });
+    }
+
+    /// Returns the message of a field that is required.
+    pub fn required<T>(&mut self, field: &str, value: Option<T>) -> Option<T> {
+        if value.is_none() {
+            self.refuse(field, "is required");
+        }
+        value
+    }
+
+    /// Checks a request id: required, printable ASCII, not too long.
+    pub fn request_id(&mut self, field: &str, text: &str) {
+        if text.is_empty() {
+            self.refuse(field, "is required; a UUID is a good choice");
+        } else if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            self.refuse(
+                field,
+                "must be printable ASCII without blanks, such as a UUID",
+            );
+        }
+        self.length(field, text, crate::limits::REQUEST_ID_BYTES_MAX);
+    }
+
+    /// Reads an enum whose zero stands for nothing.
+    pub fn choice<E: TryFrom<i32> + Default + PartialEq>(&mut self, field: &str, number: i32) -> E {
+        match E::try_from(number) {
+            Ok(value) => value,
+            Err(_) => {
+                self.refuse(field, format!("{number} is no value of this enum"));
+                E::default()
+            }
+        }
+    }
+
+    /// Reads the size of a page.
+    pub fn page_size(&mut self, size: i32, default: usize, max: usize) -> usize {
+        match usize::try_from(size) {
+            Ok(0) => default,
+            Ok(size) => size.min(max),
+            Err(_) => {
+                self.refuse("page_size", "must not be negative; 0 means the default");
+                default
+            }
+        }
+    }
+
+    /// Reads a duration within a range.
+    pub fn duration(
+        &mut self,
+        field: &str,
+        value: Option<prost_types::Duration>,
+        default: Duration,
+        range: (Duration, Duration),
+    ) -> Duration {
+        let Some(value) = value else { return default };
+        // The library's own conversion normalizes, and overflows on the ends of the range.
+        let seconds = u64::try_from(value.seconds).ok();
+        let nanos = u32::try_from(value.nanos).ok();
+        let nanos = nanos.filter(|&nanos| nanos < 1_000_000_000);
+        let duration = seconds
+            .zip(nanos)
+            .map(|(seconds, nanos)| Duration::new(seconds, nanos));
+        match duration {
+            Some(duration) if (range.0..=range.1).contains(&duration) => duration,
+            _ => {
+                let (low, high) = (range.0.as_secs(), range.1.as_secs());
+                self.refuse(field, format!("must be from {low} to {high} seconds"));
+                default
+            }
+        }
+    }
+
+    /// Ends the check.
+    ///
+    /// # Errors
+    ///
+    /// Where anything was found to be wrong: all of it.
+    pub fn finish(self) -> Result<(), Error> {
+        if self.violations.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::InvalidFields(self.violations))
+        }
+    }
+}

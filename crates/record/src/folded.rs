@@ -1,0 +1,149 @@
+//! A game as the fold of its record.
+
+use std::sync::Arc;
+
+use referee_api::v1;
+use referee_chess::Color;
+use referee_laws::{FlagMode, Game, Keeper, Phase, Time};
+
+use crate::convert::InContract;
+use crate::convert::conduct::write_standing;
+use crate::convert::ruling::{write_adjudication, write_bound, write_outcome};
+use crate::convert::stored::{stored_effects, stored_genesis};
+use crate::convert::time::{read_us, write_us};
+use crate::error::Error;
+
+/// A game, folded up to some event of its record.
+#[derive(Clone, Debug)]
+pub struct FoldedGame {
+    /// How it began, as it was stored.
+    pub genesis: Arc<v1::Game>,
+    /// What the rules know of it.
+    pub game: Game,
+    /// The number of the last event; 0 before the first.
+    pub sequence: i64,
+    /// When the last event happened, or the game was created, in microseconds since 1970.
+    pub update_time_us: i64,
+}
+
+impl FoldedGame {
+    /// Begins with the stored bytes of a genesis.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`] where the bytes are no game that could have been created.
+    pub fn begin(genesis: &[u8], create_time_us: i64) -> Result<FoldedGame, Error> {
+        let (genesis, game) = stored_genesis(genesis)?;
+        Ok(FoldedGame {
+            genesis: Arc::new(genesis),
+            game,
+            sequence: 0,
+            update_time_us: create_time_us,
+        })
+    }
+
+    /// Does what a stored event says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`] where the event is not the next one or does not fit the game, which is
+    /// then of no more use.
+    pub fn apply(&mut self, event: &v1::GameEvent) -> Result<(), Error> {
+        if event.sequence != self.sequence + 1 {
+            return Err(Error::damaged("an event is missing"));
+        }
+        let effects = stored_effects(event, &self.game)?;
+        self.game
+            .apply(&effects)
+            .map_err(|error| Error::damaged(error.to_string()))?;
+        if event.fen != self.game.position().to_string() {
+            return Err(Error::damaged(
+                "an event has another position than its moves lead to",
+            ));
+        }
+        self.sequence = event.sequence;
+        let time_us = event.event_time.and_then(read_us);
+        self.update_time_us = time_us.unwrap_or(self.update_time_us);
+        Ok(())
+    }
+
+    /// Returns the game as the contract shows it.
+    #[must_use]
+    pub fn view(&self) -> v1::Game {
+        let game = &self.game;
+        let points = game.profile().parameters.points;
+        let moves = game.history().moves().skip(self.initial_moves());
+        v1::Game {
+            sequence: self.sequence,
+            state: state(game, self.sequence).into(),
+            moves: moves.map(|uci| uci.to_string()).collect(),
+            fen: game.position().to_string(),
+            adjudication: Some(write_adjudication(&game.adjudication(), points)),
+            draw_offer: write_offer(game).into(),
+            outcome: Some(write_outcome(game.outcome(), points)),
+            update_time: Some(write_us(self.update_time_us)),
+            bound_move: write_bound(game.standing().bound),
+            standing: Some(write_standing(game)),
+            ..(*self.genesis).clone()
+        }
+    }
+
+    /// Returns how many moves of the game were played before it was created.
+    #[must_use]
+    pub fn initial_moves(&self) -> usize {
+        self.genesis
+            .initial_position
+            .as_ref()
+            .map_or(0, |position| position.moves.len())
+    }
+}
+
+/// Writes whose offer of a draw stands.
+pub(crate) fn write_offer(game: &Game) -> v1::Seat {
+    let seat = game.standing().draw_offer.map(referee_laws::Seat::Player);
+    seat.map(InContract::to_v1).unwrap_or_default()
+}
+
+/// Returns the stage of a game after so many events.
+#[must_use]
+pub fn state(game: &Game, sequence: i64) -> v1::game::State {
+    if game.outcome().is_some() {
+        v1::game::State::Finished
+    } else if game.standing().phase != Phase::Playing {
+        v1::game::State::Paused
+    } else if sequence == 0 {
+        v1::game::State::Created
+    } else {
+        v1::game::State::Active
+    }
+}
+
+/// Returns whose flag falls by itself if nothing happens before, and when.
+#[must_use]
+pub fn deadline(game: &Game) -> Option<(Color, Time)> {
+    let clocks = &game.standing().clocks;
+    let falls_by_itself = game.keeper() == Keeper::Referee
+        && game.profile().parameters.flag_mode == FlagMode::Clock
+        && game.outcome().is_none();
+    let side = clocks.running.filter(|_| falls_by_itself)?;
+    // A flag that is known to be down has had its consequences.
+    let deadline = clocks.deadline()?;
+    (!clocks.side(side).flag_down).then_some((side, deadline))
+}
+
+/// Returns when a flag of the game falls by itself if nothing happens before, in microseconds since
+/// 1970.
+#[must_use]
+pub fn deadline_us(game: &Game) -> Option<i64> {
+    deadline(game).map(|(_, time)| time_us(time))
+}
+
+/// Returns a point of the time line of a game that the referee keeps the time of, in microseconds
+/// since 1970.
+#[must_use]
+pub fn time_us(time: Time) -> i64 {
+    // The time line ends long before that many microseconds overflow.
+    i64::try_from(time.ms())
+        .unwrap_or(i64::MAX)
+        .saturating_mul(1_000)
+}

@@ -1,0 +1,59 @@
+//! What the service does by itself. Every job has one shape: a future that runs until its token is
+//! cancelled, finishes what it has begun, and is joined.
+
+mod adjudicator;
+mod flags;
+mod heartbeat;
+mod log;
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use referee_store::Questions;
+
+use crate::games::Games;
+
+/// The jobs of a service.
+pub(crate) struct Background {
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    heartbeat: heartbeat::Thread,
+}
+
+impl Background {
+    /// Starts all jobs.
+    ///
+    /// # Errors
+    ///
+    /// Where the system has no thread for the signs of life.
+    pub(crate) fn start(
+        games: &Arc<Games>,
+        questions: Arc<dyn Questions>,
+    ) -> std::io::Result<Background> {
+        let stop = CancellationToken::new();
+        let tasks = TaskTracker::new();
+        tasks.spawn(flags::run(Arc::clone(games), stop.clone()));
+        tasks.spawn(log::run(Arc::clone(games), stop.clone()));
+        tasks.spawn(adjudicator::run(
+            Arc::clone(games),
+            questions,
+            stop.clone(),
+        ));
+        tasks.close();
+        let heartbeat = heartbeat::Thread::start(Arc::clone(&games.heartbeat), stop.clone())?;
+        Ok(Background {
+            tasks,
+            stop,
+            heartbeat,
+        })
+    }
+
+    /// Stops all jobs, and waits until they have ended.
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.wait().await;
+        self.heartbeat.join().await;
+    }
+}

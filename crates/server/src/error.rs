@@ -1,0 +1,232 @@
+//! What a service cannot do, and why. How that travels over gRPC is `transport/status.rs`.
+
+use std::fmt;
+use std::time::Duration;
+
+use referee_store::{AppendError, CreateError, Fault, GameKey, ReadError};
+
+/// Why a question could not be judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServiceError {
+    /// What was asked is missing, malformed, above its limits, or cannot be played.
+    Invalid(referee_record::Error),
+    /// A page token does not belong to the request.
+    InvalidPageToken,
+    /// A request id came before with other content.
+    RequestIdReused {
+        /// The id.
+        request_id: String,
+    },
+    /// A message comes at the wrong place of a stream.
+    StreamProtocol {
+        /// The field at fault.
+        field: &'static str,
+        /// What is wrong, and the way out.
+        description: &'static str,
+    },
+    /// There is no such game.
+    GameNotFound {
+        /// Its resource name.
+        name: String,
+    },
+    /// The name is taken.
+    NameTaken {
+        /// The resource name.
+        name: String,
+    },
+    /// The game has moved on.
+    SequenceMismatch {
+        /// The sequence that the caller named.
+        expected: i64,
+        /// The sequence of the game.
+        actual: i64,
+    },
+    /// A stream asks to resume after an event that is not there yet.
+    SequenceAhead {
+        /// The sequence that the caller named.
+        after: i64,
+        /// The sequence of the game.
+        actual: i64,
+    },
+    /// The game has as many events, moves or refusals as a game can have.
+    GameFull {
+        /// Its resource name.
+        name: String,
+        /// The limit.
+        limit: i64,
+    },
+    /// A watcher reads too slowly.
+    SlowConsumer,
+    /// There is too much to do.
+    Overloaded {
+        /// When to come back.
+        retry_after: Duration,
+    },
+    /// The server is shutting down.
+    ShuttingDown,
+    /// The store cannot read or write.
+    StoreUnavailable {
+        /// What it said, without names of files or machines.
+        reason: &'static str,
+    },
+    /// The bytes of a message cannot be read.
+    MalformedMessage {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// A message is too large.
+    MessageTooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// A rule that the server holds about itself did not hold.
+    InvariantBroken {
+        /// Which one.
+        what: String,
+    },
+}
+
+impl ServiceError {
+    /// Returns the error of one field.
+    pub fn field(field: impl Into<String>, description: impl Into<String>) -> ServiceError {
+        ServiceError::Invalid(referee_record::Error::field(field, description))
+    }
+
+    /// Returns the error of a server that has as much work as it takes.
+    pub(crate) fn overloaded() -> ServiceError {
+        ServiceError::Overloaded {
+            retry_after: crate::limits::RETRY_DELAY,
+        }
+    }
+
+    /// Returns the error of a name that no game has.
+    pub(crate) fn not_found(key: &GameKey) -> ServiceError {
+        ServiceError::GameNotFound {
+            name: referee_record::resource_name(&key.game),
+        }
+    }
+
+    /// Returns the error of a record that does not hold together.
+    pub(crate) fn damaged(what: &str) -> ServiceError {
+        ServiceError::Invalid(referee_record::Error::damaged(what))
+    }
+
+    /// Returns the error of a creation that the store did not take.
+    pub(crate) fn from_create(
+        error: CreateError,
+        key: &GameKey,
+        request_id: &str,
+    ) -> ServiceError {
+        match error {
+            CreateError::NameTaken => ServiceError::NameTaken {
+                name: referee_record::resource_name(&key.game),
+            },
+            CreateError::RequestIdReused => ServiceError::RequestIdReused {
+                request_id: request_id.to_owned(),
+            },
+            CreateError::Invalid(invalid) => ServiceError::InvariantBroken {
+                what: invalid.to_string(),
+            },
+            CreateError::Fault(fault) => fault.into(),
+        }
+    }
+
+    /// Returns the error of a write that the store did not take; `request` is the id of the
+    /// request and the sequence that it was judged on.
+    pub(crate) fn from_append(
+        error: AppendError,
+        key: &GameKey,
+        request: (&str, i64),
+    ) -> ServiceError {
+        let (request_id, expected) = request;
+        match error {
+            AppendError::NotFound => ServiceError::not_found(key),
+            AppendError::Moved { actual, .. } => {
+                ServiceError::SequenceMismatch { expected, actual }
+            }
+            AppendError::RequestIdReused => ServiceError::RequestIdReused {
+                request_id: request_id.to_owned(),
+            },
+            AppendError::GameFull { limit } | AppendError::TooManyRefusals { limit } => {
+                ServiceError::GameFull {
+                    name: referee_record::resource_name(&key.game),
+                    limit,
+                }
+            }
+            AppendError::Invalid(invalid) => ServiceError::InvariantBroken {
+                what: invalid.to_string(),
+            },
+            AppendError::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+impl fmt::Display for ServiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(error) => error.fmt(f),
+            Self::InvalidPageToken => f.write_str("the page token does not belong to the request"),
+            Self::RequestIdReused { request_id } => {
+                write!(f, "the request id {request_id} came before with other content")
+            }
+            Self::StreamProtocol { field, description } => write!(f, "{field} {description}"),
+            Self::GameNotFound { name } => write!(f, "there is no game {name}"),
+            Self::NameTaken { name } => write!(f, "another request created {name}"),
+            Self::SequenceMismatch { expected, actual } => {
+                write!(f, "the game is at sequence {actual}, not {expected}")
+            }
+            Self::SequenceAhead { after, actual } => {
+                write!(f, "the game is at sequence {actual}, so nothing follows {after} yet")
+            }
+            Self::GameFull { name, limit } => write!(f, "{name} is full (limit {limit})"),
+            Self::SlowConsumer => f.write_str("the stream is read too slowly"),
+            Self::Overloaded { .. } => f.write_str("the server has as much work as it takes"),
+            Self::ShuttingDown => f.write_str("the server is shutting down"),
+            Self::StoreUnavailable { reason } => f.write_str(reason),
+            Self::MalformedMessage { reason } => {
+                write!(f, "the bytes of a message cannot be read: {reason}")
+            }
+            Self::MessageTooLarge { limit } => {
+                write!(f, "a message is larger than {limit} bytes")
+            }
+            Self::InvariantBroken { what } => write!(f, "a bug of the referee: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for ServiceError {}
+
+impl From<referee_record::Error> for ServiceError {
+    fn from(error: referee_record::Error) -> ServiceError {
+        ServiceError::Invalid(error)
+    }
+}
+
+impl From<Fault> for ServiceError {
+    fn from(fault: Fault) -> ServiceError {
+        match fault {
+            Fault::Overloaded { retry_after, .. } => ServiceError::Overloaded { retry_after },
+            Fault::Closed => ServiceError::ShuttingDown,
+            Fault::Unavailable { .. } => ServiceError::StoreUnavailable {
+                reason: "the store cannot be reached, and nothing was written",
+            },
+            Fault::ReadOnly { .. } => ServiceError::StoreUnavailable {
+                reason: "the store takes no writes now, and nothing was written",
+            },
+            Fault::Unknown => ServiceError::StoreUnavailable {
+                reason: "whether the store took the write is not known",
+            },
+        }
+    }
+}
+
+impl From<ReadError> for ServiceError {
+    fn from(error: ReadError) -> ServiceError {
+        match error {
+            ReadError::Fault(fault) => fault.into(),
+            ReadError::Invalid(invalid) => ServiceError::InvariantBroken {
+                what: invalid.to_string(),
+            },
+        }
+    }
+}

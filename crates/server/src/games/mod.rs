@@ -1,0 +1,185 @@
+//! Games: found, judged, kept on record, followed.
+//!
+//! An action goes down through these files and each is called once: `submit` → `timekeeper` (what
+//! the game is owed first) → `writer` (judge, append) → the store. What is read comes from
+//! `registry`, which shows only what is on disk.
+
+mod cache;
+mod feed;
+mod follow;
+mod heartbeat;
+mod log;
+mod registry;
+mod slot;
+mod submit;
+mod timekeeper;
+mod writer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use referee_api::v1;
+use referee_record::convert::action::Submitted;
+use referee_record::{Finding, FoldedGame};
+use referee_store::{GameKey, NewGame, ReplicaId, Store};
+use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+pub(crate) use self::follow::{Follower, Update};
+pub(crate) use self::heartbeat::Heartbeat;
+pub(crate) use self::registry::GameRegistry;
+pub(crate) use self::slot::RecordedGame;
+pub(crate) use self::timekeeper::Timekeeper;
+
+use self::cache::GameCache;
+use self::feed::Feeds;
+use self::log::LogFollower;
+use self::writer::Writer;
+use crate::clock::Clock;
+use crate::error::ServiceError;
+use crate::limits;
+use crate::pool::WorkPool;
+
+/// What the cache of games may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CacheLimits {
+    pub(crate) bytes_max: usize,
+    pub(crate) games_max: usize,
+}
+
+/// The games of a service, and what keeps them going.
+pub(crate) struct Games {
+    pub(crate) registry: Arc<GameRegistry>,
+    pub(crate) keeper: Arc<Timekeeper>,
+    pub(crate) heartbeat: Arc<Heartbeat>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Told when a question was left for the adjudicator.
+    pub(crate) asked: Arc<Notify>,
+    /// Work that goes on when the caller goes away; it ends before the service does.
+    tracker: TaskTracker,
+}
+
+impl Games {
+    /// Puts the games of a store together, and gives the first sign of life.
+    ///
+    /// # Errors
+    ///
+    /// Where the store cannot read, or does not take the sign of life.
+    pub(crate) async fn begin(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        replica: ReplicaId,
+        cache: CacheLimits,
+        tracker: TaskTracker,
+    ) -> Result<Games, ServiceError> {
+        let heartbeat = Heartbeat::begin(store.clone(), Arc::clone(&clock), replica).await?;
+        let heartbeat = Arc::new(heartbeat);
+        let cache = Arc::new(GameCache::new(cache.bytes_max, cache.games_max));
+        let feeds = Arc::new(Feeds::default());
+        let log =
+            LogFollower::begin(store.clone(), Arc::clone(&cache), Arc::clone(&feeds)).await?;
+        let folds = WorkPool::new(limits::FOLDS_AT_ONCE_MAX, limits::FOLDS_WAITING_MAX);
+        let registry = Arc::new(GameRegistry::new(store.clone(), cache, feeds, log, folds));
+        let asked = Arc::new(Notify::new());
+        let judgments = WorkPool::new(limits::JUDGMENTS_AT_ONCE_MAX, limits::JUDGMENTS_WAITING_MAX);
+        let writer = Writer::new(Arc::clone(&registry), judgments, Arc::clone(&asked));
+        let keeper = Timekeeper::new(
+            writer,
+            Arc::clone(&clock),
+            Arc::clone(&heartbeat),
+            store.clone(),
+            store,
+        );
+        Ok(Games {
+            registry,
+            keeper: Arc::new(keeper),
+            heartbeat,
+            clock,
+            asked,
+            tracker,
+        })
+    }
+
+    /// The time of the service in microseconds since 1970.
+    pub(crate) fn now_us(&self) -> i64 {
+        self.clock.now_us()
+    }
+
+    /// Creates a game, or finds the one that the same request created. Goes on when the caller
+    /// goes away.
+    pub(crate) async fn create(
+        &self,
+        new: NewGame,
+        folded: FoldedGame,
+    ) -> Result<v1::Game, ServiceError> {
+        let registry = Arc::clone(&self.registry);
+        self.see_through(async move { registry.create(new, folded).await })
+            .await
+    }
+
+    /// Returns a game as its record on disk has it. Down time that the game is owed is recorded
+    /// behind the answer, which waits for no write.
+    pub(crate) async fn read(&self, key: &GameKey) -> Result<Arc<RecordedGame>, ServiceError> {
+        let game = self.registry.read(key).await?;
+        let slot = self.registry.place(key);
+        let may_be_owed = self.keeper.may_be_owed(&slot, &game.folded.game);
+        // Who has the turn at the game settles what it is owed anyway.
+        if may_be_owed && slot.turn.try_lock().is_ok() {
+            let (keeper, key) = (Arc::clone(&self.keeper), key.clone());
+            let settle = async move {
+                if let Err(error) = submit::settle(&keeper, &key).await {
+                    tracing::warn!(game = key.game, %error, "down time could not be recorded");
+                }
+            };
+            self.tracker.spawn(settle.in_current_span());
+        }
+        Ok(game)
+    }
+
+    /// Judges an action and keeps what came of it. Answers when it is on disk, and goes on when
+    /// the caller goes away.
+    pub(crate) async fn submit(
+        &self,
+        key: GameKey,
+        message: v1::Action,
+        submitted: Submitted,
+        arrival_us: i64,
+    ) -> Result<v1::SubmitActionResponse, ServiceError> {
+        let keeper = Arc::clone(&self.keeper);
+        self.see_through(async move {
+            submit::submit(&keeper, &key, message, submitted, arrival_us).await
+        })
+        .await
+    }
+
+    /// Records what the referee found by itself, where it changes something.
+    pub(crate) async fn find(&self, key: &GameKey, finding: Finding) -> Result<(), ServiceError> {
+        submit::find(&self.keeper, key, finding).await
+    }
+
+    /// Follows a game: with a snapshot, or after an event that the caller has.
+    pub(crate) async fn follow(
+        &self,
+        key: &GameKey,
+        after: Option<i64>,
+        heartbeat: Duration,
+    ) -> Result<Follower, ServiceError> {
+        let (registry, clock) = (Arc::clone(&self.registry), Arc::clone(&self.clock));
+        Follower::begin(registry, clock, key, after, heartbeat).await
+    }
+
+    /// Does something to its end, whether or not the caller waits for it.
+    pub(crate) async fn see_through<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
+    ) -> Result<T, ServiceError> {
+        let done = self.tracker.spawn(work.in_current_span()).await;
+        done.unwrap_or_else(|error| {
+            tracing::error!(%error, "a task did not come to its end");
+            Err(ServiceError::InvariantBroken {
+                what: "a task did not come to its end".into(),
+            })
+        })
+    }
+}

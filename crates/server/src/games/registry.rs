@@ -1,0 +1,298 @@
+//! Games as their records on disk have them: found, read, kept in memory, and checked.
+//!
+//! What is given out is a pointer to what is on disk. A read waits for no write, and a copy is
+//! shown only if the log of the store has not moved past it.
+
+use std::sync::Arc;
+
+use referee_api::v1;
+use referee_record::FoldedGame;
+use referee_record::convert::stored::stored_event;
+use referee_store::{Created, GameKey, Games, NewGame, StoredEntry};
+
+use super::cache::GameCache;
+use super::feed::{Feeds, Interest, RecordedEvent};
+use super::log::LogFollower;
+use super::slot::{GameSlot, RecordedGame};
+use crate::error::ServiceError;
+use crate::limits;
+use crate::pool::WorkPool;
+
+/// The games that the service knows.
+pub(crate) struct GameRegistry {
+    games: Arc<dyn Games>,
+    cache: Arc<GameCache>,
+    feeds: Arc<Feeds>,
+    log: LogFollower,
+    pool: WorkPool,
+}
+
+impl GameRegistry {
+    pub(crate) fn new(
+        games: Arc<dyn Games>,
+        cache: Arc<GameCache>,
+        feeds: Arc<Feeds>,
+        log: LogFollower,
+        pool: WorkPool,
+    ) -> GameRegistry {
+        GameRegistry {
+            games,
+            cache,
+            feeds,
+            log,
+            pool,
+        }
+    }
+
+    /// The records themselves.
+    pub(crate) fn records(&self) -> &dyn Games {
+        &*self.games
+    }
+
+    /// What follows the log of the store.
+    pub(crate) fn log(&self) -> &LogFollower {
+        &self.log
+    }
+
+    /// Whether anybody watches any game.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.feeds.is_empty()
+    }
+
+    /// Creates a game, or finds the one that the same request created. A repetition gets the game
+    /// as it was created, whatever has happened since.
+    pub(crate) async fn create(
+        &self,
+        new: NewGame,
+        folded: FoldedGame,
+    ) -> Result<v1::Game, ServiceError> {
+        let (key, request_id) = (new.key.clone(), new.request_id.clone());
+        let created = self.games.create(new).await;
+        let created =
+            created.map_err(|error| ServiceError::from_create(error, &key, &request_id))?;
+        match created {
+            Created::New(row) => {
+                let view = folded.view();
+                let chain = row.chain_head;
+                let slot = self.cache.place(&key);
+                slot.replace(Arc::new(RecordedGame { folded, chain }));
+                self.cache.keep(&slot);
+                Ok(view)
+            }
+            Created::Existing(row) => {
+                let begun = FoldedGame::begin(&row.genesis, row.create_time_us)?;
+                Ok(begun.view())
+            }
+        }
+    }
+
+    /// Returns a game as its record on disk has it at the time of the call or later.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::GameNotFound`], and where the store cannot read or the record is damaged.
+    pub(crate) async fn read(&self, key: &GameKey) -> Result<Arc<RecordedGame>, ServiceError> {
+        let slot = self.place(key);
+        self.read_newest(&slot).await
+    }
+
+    /// Returns the game of a place as its record has it at the time of the call or later.
+    pub(crate) async fn read_newest(
+        &self,
+        slot: &Arc<GameSlot>,
+    ) -> Result<Arc<RecordedGame>, ServiceError> {
+        self.log.catch_up().await?;
+        self.read_known(slot).await
+    }
+
+    /// Returns the game of a place as far as the log has been followed. What is appended to it is
+    /// checked by the store, so that a writer need not look first.
+    pub(crate) async fn read_known(
+        &self,
+        slot: &Arc<GameSlot>,
+    ) -> Result<Arc<RecordedGame>, ServiceError> {
+        if let Some(copy) = slot.copy() {
+            return Ok(copy);
+        }
+        let _one_at_a_time = slot.reading.lock().await;
+        for _ in 0..limits::READ_ATTEMPTS_MAX {
+            if let Some(copy) = slot.copy() {
+                return Ok(copy);
+            }
+            let (old, named) = slot.old_copy();
+            let is_whole = old.is_none();
+            let copy = match old {
+                Some(old) => self.read_newer(&slot.key, &old).await?,
+                None => self.read_whole(slot).await?,
+            };
+            match copy {
+                Some(copy) if slot.settle(&copy, named) => {
+                    self.cache.keep(slot);
+                    return Ok(copy);
+                }
+                // The log has moved on meanwhile.
+                Some(_) => {}
+                None if is_whole => {
+                    return Err(ServiceError::damaged("the chain of its entries is broken"));
+                }
+                // What is in memory is of a record that is no more.
+                None => slot.forget(),
+            }
+        }
+        Err(ServiceError::overloaded())
+    }
+
+    /// The place of a game in memory.
+    pub(crate) fn place(&self, key: &GameKey) -> Arc<GameSlot> {
+        self.cache.place(key)
+    }
+
+    /// Puts a game in its place after its new entry is on disk, and wakes those who follow it.
+    pub(crate) fn go_on(
+        &self,
+        slot: &Arc<GameSlot>,
+        game: RecordedGame,
+        event: Option<RecordedEvent>,
+    ) {
+        slot.replace(Arc::new(game));
+        self.cache.keep(slot);
+        if let Some(event) = event
+            && let Some(feed) = self.feeds.of(&slot.key)
+        {
+            feed.push([event]);
+        }
+    }
+
+    /// Whether anybody follows a game.
+    pub(crate) fn is_followed(&self, key: &GameKey) -> bool {
+        self.feeds.of(key).is_some()
+    }
+
+    /// Begins to follow a game.
+    pub(crate) fn follow(&self, key: &GameKey) -> Interest {
+        self.feeds.follow(key)
+    }
+
+    /// Reads the events of a game after a sequence for all who follow it: from the ring where it
+    /// has them, or else from the record.
+    pub(crate) async fn events(
+        &self,
+        interest: &Interest,
+        after: i64,
+    ) -> Result<Vec<RecordedEvent>, ServiceError> {
+        let feed = &interest.feed;
+        let events = feed.after(after);
+        if !events.is_empty() {
+            return Ok(events);
+        }
+        let _one_at_a_time = feed.reading.lock().await;
+        let events = feed.after(after);
+        if !events.is_empty() {
+            return Ok(events);
+        }
+        let limit = limits::FEED_EVENTS_MAX;
+        let entries = self.games.entries(&interest.key, after, limit).await?;
+        let events = entries
+            .into_iter()
+            .map(recorded_event)
+            .collect::<Result<Vec<_>, _>>()?;
+        let newest = feed.newest();
+        // What is far behind is of no use to the others.
+        if events.last().is_some_and(|event| event.sequence >= newest) {
+            feed.push(events.iter().cloned());
+        }
+        Ok(events)
+    }
+
+    /// Reads what a record has beyond a copy; none where the copy is not of that record.
+    async fn read_newer(
+        &self,
+        key: &GameKey,
+        old: &Arc<RecordedGame>,
+    ) -> Result<Option<Arc<RecordedGame>>, ServiceError> {
+        let head = self.games.head(key).await?;
+        let head = head.ok_or_else(|| ServiceError::not_found(key))?;
+        if head.sequence < old.folded.sequence {
+            return Ok(None);
+        }
+        if head.sequence == old.folded.sequence {
+            return Ok((head.chain == old.chain).then(|| Arc::clone(old)));
+        }
+        let begun = RecordedGame {
+            folded: old.folded.clone(),
+            chain: old.chain,
+        };
+        self.read_on(key, begun, head.sequence).await
+    }
+
+    /// Reads a whole record.
+    async fn read_whole(
+        &self,
+        slot: &Arc<GameSlot>,
+    ) -> Result<Option<Arc<RecordedGame>>, ServiceError> {
+        let Some(row) = self.games.game(&slot.key).await? else {
+            self.cache.drop_place(slot);
+            return Err(ServiceError::not_found(&slot.key));
+        };
+        let sequence = row.sequence;
+        let is_long = row.genesis.len() > limits::GENESIS_BYTES_INLINE_MAX;
+        let begin = move || {
+            let folded = FoldedGame::begin(&row.genesis, row.create_time_us)?;
+            let chain = referee_store::chain::genesis(&row.key, &row.genesis);
+            Ok::<_, ServiceError>(RecordedGame { folded, chain })
+        };
+        let begun = self.pool.run_where(is_long, begin).await??;
+        self.read_on(&slot.key, begun, sequence).await
+    }
+
+    /// Reads the entries of a record up to a sequence at least; none where they do not follow.
+    async fn read_on(
+        &self,
+        key: &GameKey,
+        begun: RecordedGame,
+        sequence: i64,
+    ) -> Result<Option<Arc<RecordedGame>>, ServiceError> {
+        let RecordedGame {
+            mut folded,
+            mut chain,
+        } = begun;
+        while folded.sequence < sequence {
+            let limit = limits::FOLD_ENTRIES_READ_MAX;
+            let entries = self.games.entries(key, folded.sequence, limit).await?;
+            if entries.is_empty() {
+                return Ok(None);
+            }
+            for entry in &entries {
+                chain = referee_store::chain::next(&chain, &entry.bytes);
+                if chain != entry.chain {
+                    return Ok(None);
+                }
+            }
+            folded = self.apply(folded, entries).await?;
+        }
+        Ok(Some(Arc::new(RecordedGame { folded, chain })))
+    }
+
+    /// Applies entries to a game, away from the threads that answer where there are many.
+    async fn apply(
+        &self,
+        mut folded: FoldedGame,
+        entries: Vec<StoredEntry>,
+    ) -> Result<FoldedGame, ServiceError> {
+        let is_long = entries.len() > limits::FOLD_ENTRIES_INLINE_MAX;
+        let fold = move || {
+            for entry in &entries {
+                let event = stored_event(&entry.bytes)?;
+                folded.apply(&event)?;
+            }
+            Ok(folded)
+        };
+        self.pool.run_where(is_long, fold).await?
+    }
+}
+
+/// Makes a stored entry ready to be sent.
+fn recorded_event(entry: StoredEntry) -> Result<RecordedEvent, ServiceError> {
+    let event = stored_event(&entry.bytes)?;
+    Ok(RecordedEvent::of(&event, entry.bytes.into()))
+}

@@ -1,0 +1,155 @@
+//! An action, from the question to what is on disk.
+
+use std::sync::Arc;
+
+use referee_api::v1;
+use referee_record::convert::action::Submitted;
+use referee_record::convert::clocks::time_of;
+use referee_record::{Finding, hash_action};
+use referee_store::GameKey;
+
+use super::slot::{GameSlot, RecordedGame};
+use super::timekeeper::Timekeeper;
+use super::writer::{Submission, Turn, When, read_answer, request_key};
+use crate::error::ServiceError;
+use crate::limits;
+
+/// The way out of a time that goes backwards.
+const BACKWARDS: &str = "must not be earlier than the action before; the standing of the game \
+                         tells its time";
+
+/// Judges an action on a game and keeps what came of it. Answers when it is on disk.
+///
+/// # Errors
+///
+/// Where the action cannot be judged; see [`ServiceError`].
+pub(crate) async fn submit(
+    keeper: &Timekeeper,
+    key: &GameKey,
+    message: v1::Action,
+    submitted: Submitted,
+    arrival_us: i64,
+) -> Result<v1::SubmitActionResponse, ServiceError> {
+    let Submitted { action, told_time } = submitted;
+    let content_hash = hash_action(&message);
+    let submission = Submission {
+        message,
+        action,
+        content_hash,
+    };
+    let registry = &keeper.writer.registry;
+    let slot = registry.place(key);
+    // What is stale is refused at once, however long the writes before it wait for the disk.
+    let game = registry.read_known(&slot).await?;
+    if let Some(answer) = refuse_stale(keeper, &slot, &submission, &game).await? {
+        return Ok(answer);
+    }
+    drop(game);
+    for _ in 0..limits::JUDGE_ATTEMPTS_MAX {
+        let turn = Turn::wait(&slot).await;
+        let game = keeper.settle_down_time(&turn).await?;
+        if let Some(answer) = refuse_stale(keeper, &slot, &submission, &game).await? {
+            return Ok(answer);
+        }
+        let Some(now) = time_of(&game.folded.game, told_time, arrival_us)? else {
+            if is_behind(keeper, &slot, &game).await? {
+                continue;
+            }
+            // A repetition is answered before its time is looked at again.
+            let answer = find_answer(keeper, key, &submission).await?;
+            return answer.ok_or_else(|| ServiceError::field("action.platform_time.at", BACKWARDS));
+        };
+        if let Some(at_us) = keeper.settles_at_us(&game.folded.game, now) {
+            // A move that arrived before the flag fell may still be on its way to the record.
+            drop(turn);
+            keeper.wait_until(at_us).await;
+            continue;
+        }
+        let when = When {
+            game: now,
+            event_us: arrival_us,
+        };
+        let written = keeper.writer.write(&turn, &game, &submission, when).await?;
+        if let Some(response) = written {
+            return Ok(response);
+        }
+    }
+    Err(ServiceError::overloaded())
+}
+
+/// Records what the referee found by itself, where it changes something.
+pub(crate) async fn find(
+    keeper: &Timekeeper,
+    key: &GameKey,
+    finding: Finding,
+) -> Result<(), ServiceError> {
+    let (message, action) = finding.into_action();
+    let submitted = Submitted {
+        action,
+        told_time: None,
+    };
+    let answered = submit(keeper, key, message, submitted, keeper.now_us()).await;
+    answered.map(|_| ())
+}
+
+/// Settles the down time that a game is owed, where nobody writes to it at the moment.
+pub(crate) async fn settle(keeper: &Timekeeper, key: &GameKey) -> Result<(), ServiceError> {
+    let slot = keeper.writer.registry.place(key);
+    let turn = Turn::wait(&slot).await;
+    keeper.settle_down_time(&turn).await.map(|_| ())
+}
+
+/// Refuses an action that was decided on another state of the game, unless it was answered before.
+/// `None` where it is not stale.
+async fn refuse_stale(
+    keeper: &Timekeeper,
+    slot: &Arc<GameSlot>,
+    submission: &Submission,
+    game: &RecordedGame,
+) -> Result<Option<v1::SubmitActionResponse>, ServiceError> {
+    let Some(expected) = submission.message.expected_sequence else {
+        return Ok(None);
+    };
+    if expected == game.folded.sequence {
+        return Ok(None);
+    }
+    // Another process may have written what the caller has seen.
+    let newest = keeper.writer.registry.read_newest(slot).await?;
+    let actual = newest.folded.sequence;
+    if expected == actual {
+        return Ok(None);
+    }
+    let answer = find_answer(keeper, &slot.key, submission).await?;
+    answer
+        .map(Some)
+        .ok_or(ServiceError::SequenceMismatch { expected, actual })
+}
+
+/// Whether the record has moved past what an action was looked at on.
+async fn is_behind(
+    keeper: &Timekeeper,
+    slot: &Arc<GameSlot>,
+    game: &RecordedGame,
+) -> Result<bool, ServiceError> {
+    let newest = keeper.writer.registry.read_newest(slot).await?;
+    Ok(newest.folded.sequence > game.folded.sequence)
+}
+
+/// Returns the answer that a request got before, where it did.
+async fn find_answer(
+    keeper: &Timekeeper,
+    key: &GameKey,
+    submission: &Submission,
+) -> Result<Option<v1::SubmitActionResponse>, ServiceError> {
+    let request = request_key(&submission.message);
+    let records = keeper.writer.registry.records();
+    match records.answer(key, &request).await? {
+        Some(answer) if answer.content_hash == submission.content_hash => {
+            read_answer(&answer).map(Some)
+        }
+        Some(_) => Err(ServiceError::RequestIdReused {
+            request_id: request.id,
+        }),
+        None => Ok(None),
+    }
+}

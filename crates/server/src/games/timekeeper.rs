@@ -1,0 +1,253 @@
+//! The referee keeps time: flags that fall by themselves, and down time that nobody is charged for.
+//!
+//! A flag falls at its deadline: the entry that says so is of the first millisecond after it, and
+//! is written [`FLAG_SETTLING`] later, so that a move that arrived in time gets into the record
+//! first. An action that comes in between waits for the same moment.
+//!
+//! [`FLAG_SETTLING`]: limits::FLAG_SETTLING
+
+use std::sync::Arc;
+
+use referee_chess::Color;
+use referee_laws::{Game, Time};
+use referee_record::{Finding, deadline_us, time_us};
+use referee_store::{AppendError, Deadlines, DownSpan, GameKey, Liveness, Postponement};
+
+use super::heartbeat::Heartbeat;
+use super::slot::{GameSlot, RecordedGame};
+use super::writer::{Submission, Turn, When, Writer};
+use crate::clock::{Clock, us};
+use crate::error::ServiceError;
+use crate::limits;
+
+/// Keeps the time of games.
+pub(crate) struct Timekeeper {
+    pub(crate) writer: Writer,
+    clock: Arc<dyn Clock>,
+    heartbeat: Arc<Heartbeat>,
+    deadlines: Arc<dyn Deadlines>,
+    liveness: Arc<dyn Liveness>,
+}
+
+impl Timekeeper {
+    pub(crate) fn new(
+        writer: Writer,
+        clock: Arc<dyn Clock>,
+        heartbeat: Arc<Heartbeat>,
+        deadlines: Arc<dyn Deadlines>,
+        liveness: Arc<dyn Liveness>,
+    ) -> Timekeeper {
+        Timekeeper {
+            writer,
+            clock,
+            heartbeat,
+            deadlines,
+            liveness,
+        }
+    }
+
+    /// The time of the service in microseconds since 1970.
+    pub(crate) fn now_us(&self) -> i64 {
+        self.clock.now_us()
+    }
+
+    /// Until when an action has to wait that reached a game after the flag fell, so that moves
+    /// that came before are in the record; none where it need not wait.
+    pub(crate) fn settles_at_us(&self, game: &Game, arrival: Time) -> Option<i64> {
+        let (_, deadline) = game.deadline().filter(|&(_, deadline)| arrival > deadline)?;
+        let settled_us = time_us(deadline).saturating_add(us(limits::FLAG_SETTLING));
+        (settled_us > self.now_us()).then_some(settled_us)
+    }
+
+    /// Waits until a time of the service.
+    pub(crate) async fn wait_until(&self, at_us: i64) {
+        self.clock.sleep_until(at_us).await;
+    }
+
+    /// Whether a game may be owed down time that it has not been asked for yet.
+    pub(crate) fn may_be_owed(&self, slot: &GameSlot, game: &Game) -> bool {
+        slot.spans_seen() < self.heartbeat.newest_span() && game.running_since().is_some()
+    }
+
+    /// Records the down time that a game has not been asked for yet, and returns the game after
+    /// it.
+    pub(crate) async fn settle_down_time(
+        &self,
+        turn: &Turn<'_>,
+    ) -> Result<Arc<RecordedGame>, ServiceError> {
+        self.heartbeat.note_silence().await?;
+        for _ in 0..limits::DOWN_SPANS_SETTLED_MAX {
+            let game = self.writer.registry.read_known(turn.slot).await?;
+            let known = self.heartbeat.newest_span();
+            if turn.slot.spans_seen() >= known {
+                return Ok(game);
+            }
+            match self.find_owed(&game.folded.game).await? {
+                None => {
+                    turn.slot.see_spans(known);
+                    return Ok(game);
+                }
+                Some(owed) => self.record_owed(turn, &game, owed).await?,
+            }
+        }
+        // The rest comes with the next look.
+        Err(ServiceError::overloaded())
+    }
+
+    /// The oldest span of down time that a running clock has not been given back, and how many
+    /// milliseconds of it.
+    async fn find_owed(&self, game: &Game) -> Result<Option<(DownSpan, u64)>, ServiceError> {
+        let Some(since) = game.running_since() else {
+            return Ok(None);
+        };
+        let spans = self
+            .liveness
+            .down_spans(time_us(since), limits::DOWN_SPANS_READ_MAX)
+            .await?;
+        Ok(spans.into_iter().find_map(|span| {
+            let down_ms = game.down_ms(ms_of(span.from_us), ms_of(span.to_us))?;
+            Some((span, down_ms))
+        }))
+    }
+
+    async fn record_owed(
+        &self,
+        turn: &Turn<'_>,
+        game: &Arc<RecordedGame>,
+        (span, down_ms): (DownSpan, u64),
+    ) -> Result<(), ServiceError> {
+        let from_us = span.to_us.saturating_sub(us_of(down_ms));
+        match game.folded.game.deadline() {
+            // The flag fell while the referee was there, though it was not written any more.
+            Some((side, deadline)) if time_us(deadline) < from_us => {
+                self.record_flag(turn, game, (side, deadline)).await
+            }
+            _ => self.record_down_time(turn, game, (span, down_ms)).await,
+        }
+    }
+
+    async fn record_down_time(
+        &self,
+        turn: &Turn<'_>,
+        game: &Arc<RecordedGame>,
+        (span, down_ms): (DownSpan, u64),
+    ) -> Result<(), ServiceError> {
+        let finding = Finding::down_time(down_ms, game.folded.sequence + 1);
+        let when = When {
+            game: Time::from_ms(ms_of(span.to_us)).unwrap_or_default(),
+            event_us: span.to_us,
+        };
+        self.record_finding(turn, game, finding, when).await
+    }
+
+    async fn record_flag(
+        &self,
+        turn: &Turn<'_>,
+        game: &Arc<RecordedGame>,
+        (side, deadline): (Color, Time),
+    ) -> Result<(), ServiceError> {
+        let finding = Finding::flag_fallen(side, game.folded.sequence + 1);
+        // A flag is down from the first moment after its deadline.
+        let down = deadline.checked_add_ms(1).unwrap_or(deadline);
+        let when = When {
+            game: down,
+            event_us: time_us(down),
+        };
+        self.record_finding(turn, game, finding, when).await
+    }
+
+    /// Records a finding; where another process was faster, the game has to be read again.
+    async fn record_finding(
+        &self,
+        turn: &Turn<'_>,
+        game: &Arc<RecordedGame>,
+        finding: Finding,
+        when: When,
+    ) -> Result<(), ServiceError> {
+        let submission = Submission::of_finding(finding);
+        let recorded = self.writer.write(turn, game, &submission, when).await?;
+        if recorded.is_some_and(|response| response.event.is_none()) {
+            let id = &submission.message.request_id;
+            return Err(ServiceError::InvariantBroken {
+                what: format!("the referee refused what it found: {id}"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Looks at the clock of a game that may be due: records the flag that has fallen, or puts off
+    /// the next look to when one may.
+    async fn look_at_clock(&self, key: &GameKey) -> Result<(), ServiceError> {
+        let slot = self.writer.registry.place(key);
+        for _ in 0..limits::JUDGE_ATTEMPTS_MAX {
+            let turn = Turn::wait(&slot).await;
+            let game = self.settle_down_time(&turn).await?;
+            let fallen = game.folded.game.deadline().filter(|&(_, deadline)| {
+                let settled_us = time_us(deadline).saturating_add(us(limits::FLAG_SETTLING));
+                self.now_us() > settled_us
+            });
+            if let Some(fallen) = fallen {
+                self.record_flag(&turn, &game, fallen).await?;
+                continue;
+            }
+            let postponement = Postponement {
+                key: key.clone(),
+                expected_sequence: game.folded.sequence,
+                deadline_us: deadline_us(&game.folded.game),
+            };
+            match self.deadlines.postpone(postponement).await {
+                Ok(()) => return Ok(()),
+                Err(AppendError::Moved { .. }) => slot.forget(),
+                Err(error) => return Err(ServiceError::from_append(error, key, ("", 0))),
+            }
+        }
+        Err(ServiceError::overloaded())
+    }
+
+    /// Looks at a clock, and again later where that fails, so that one game does not stand in the
+    /// way of others.
+    pub(crate) async fn look_or_retry(&self, key: &GameKey) {
+        let Err(error) = self.look_at_clock(key).await else {
+            return;
+        };
+        tracing::error!(
+            platform = key.platform,
+            game = key.game,
+            %error,
+            "the clock of a game could not be looked at"
+        );
+        let Ok(Some(head)) = self.writer.registry.records().head(key).await else {
+            return;
+        };
+        let postponement = Postponement {
+            key: key.clone(),
+            expected_sequence: head.sequence,
+            deadline_us: Some(self.now_us().saturating_add(us(limits::FLAG_RETRY))),
+        };
+        if let Err(error) = self.deadlines.postpone(postponement).await {
+            tracing::error!(game = key.game, %error, "its next look could not be put off");
+        }
+    }
+
+    /// Takes the games that are due, for as long as it may take to look at them.
+    pub(crate) async fn claim_due(
+        &self,
+    ) -> Result<Vec<referee_store::DueGame>, referee_store::Fault> {
+        let now_us = self.now_us();
+        let until_us = now_us.saturating_sub(us(limits::FLAG_SETTLING));
+        let hold_us = us(limits::FLAG_HOLD);
+        let limit = limits::FLAGS_PER_ROUND_MAX;
+        self.deadlines
+            .claim_due(now_us, until_us, hold_us, limit)
+            .await
+    }
+}
+
+/// Milliseconds in microseconds. The time line ends long before that overflows.
+fn us_of(ms: u64) -> i64 {
+    i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000)
+}
+
+fn ms_of(time_us: i64) -> u64 {
+    u64::try_from(time_us / 1_000).unwrap_or_default()
+}

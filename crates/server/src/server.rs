@@ -1,0 +1,270 @@
+//! A server, put together from its parts: listener, layers, services, background work; running
+//! until it is told to stop, and draining in bounded time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use referee_api::v1::rules_service_server::RulesServiceServer;
+use referee_record::RecordKey;
+use referee_store::{ReplicaId, Store};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::service::Routes;
+use tonic::transport::Server as Transport;
+use tonic::transport::server::TcpIncoming;
+use tonic_health::ServingStatus;
+use tonic_health::server::{HealthReporter, health_reporter};
+use tower::layer::util::{Identity, Stack};
+use uuid::Uuid;
+
+use crate::background::Background;
+use crate::clock::Clock;
+use crate::error::ServiceError;
+use crate::games::{CacheLimits, Games};
+use crate::limits;
+use crate::pool::WorkPool;
+use crate::services::{GamesService, RulesService, StreamingGames};
+use crate::transport::{CallerLayer, StreamPermits, TransportErrorLayer};
+
+/// How a server runs.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// How long open calls and streams may go on after the signal to stop. Connections that are
+    /// still open then are dropped, silent ones among them.
+    pub drain_timeout: Duration,
+    /// What signs exported records; without it they are not signed.
+    pub record_key: Option<RecordKey>,
+    /// The platform whose games everybody acts on, as long as nobody has to say who they are.
+    pub platform: String,
+    /// The most bytes that games in memory may take.
+    pub cache_bytes_max: usize,
+    /// The most games in memory.
+    pub cache_games_max: usize,
+    /// The most watch, play, export and verify streams that are open at once.
+    pub open_streams_max: usize,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            drain_timeout: limits::DRAIN_TIMEOUT_DEFAULT,
+            record_key: None,
+            platform: "default".into(),
+            cache_bytes_max: limits::CACHE_BYTES_MAX,
+            cache_games_max: limits::CACHE_GAMES_MAX,
+            open_streams_max: limits::OPEN_STREAMS_MAX,
+        }
+    }
+}
+
+/// Why a server stopped or did not start.
+#[derive(Debug)]
+pub enum ServeError {
+    /// The descriptors for reflection cannot be read: a build that is broken.
+    Reflection(tonic_reflection::server::Error),
+    /// The store cannot be read, or does not take the sign of life.
+    Store(ServiceError),
+    /// The system has no thread for the signs of life.
+    Thread(std::io::Error),
+    /// The transport failed.
+    Transport(tonic::transport::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reflection(_) => f.write_str("the descriptors for reflection cannot be read"),
+            Self::Store(_) => f.write_str("the store cannot be used"),
+            Self::Thread(_) => f.write_str("no thread for the signs of life"),
+            Self::Transport(_) => f.write_str("the listener failed"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Reflection(error) => Some(error),
+            Self::Store(error) => Some(error),
+            Self::Thread(error) => Some(error),
+            Self::Transport(error) => Some(error),
+        }
+    }
+}
+
+/// The names that health is asked for, besides the empty one for the whole server: each service,
+/// and two for probes.
+const HEALTH_NAMES: [&str; 4] = [
+    "referee.v1.RulesService",
+    "referee.v1.GameService",
+    "readiness",
+    "liveness",
+];
+
+/// A server that does not run yet.
+pub struct Server {
+    listener: TcpListener,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    options: ServerOptions,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("listener", &self.listener)
+            .field("clock", &self.clock)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What every call goes through, outermost last.
+type Layers = Stack<TransportErrorLayer, Stack<CallerLayer, Identity>>;
+
+impl Server {
+    /// A server of the games in a store, on a listener, by a clock.
+    ///
+    /// The store may be one that other servers use as well; it is not closed at the end.
+    #[must_use]
+    pub fn new(
+        listener: TcpListener,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        options: ServerOptions,
+    ) -> Server {
+        Server {
+            listener,
+            store,
+            clock,
+            options,
+        }
+    }
+
+    /// Serves until `stop` is cancelled, then drains.
+    ///
+    /// On the signal health turns to `NOT_SERVING`, streams end with `SHUTTING_DOWN`, open calls
+    /// are answered, and after the drain timeout whatever is left is dropped. From the signal on
+    /// the clocks of games stand still, until a server runs again. When this returns, every job of
+    /// the server has ended, unless the drain timeout passed.
+    ///
+    /// # Errors
+    ///
+    /// Where the server cannot start or the listener fails.
+    pub async fn run(self, stop: CancellationToken) -> Result<(), ServeError> {
+        let drain_timeout = self.options.drain_timeout;
+        let (health, health_service) = health_reporter();
+        // What stops of itself, because the transport failed, stops everything else as well.
+        let stop = stop.child_token();
+        let tasks = TaskTracker::new();
+        let games = self.begin_games(&tasks).await?;
+        let questions = self.store.clone();
+        let background = Background::start(&games, questions).map_err(ServeError::Thread)?;
+        let routes = self
+            .routes(games, &tasks, &stop)?
+            .add_service(health_service);
+        set_health(&health, ServingStatus::Serving).await;
+        let incoming = TcpIncoming::from(self.listener).with_nodelay(Some(true));
+        let serving = transport(&self.options)
+            .add_routes(routes)
+            .serve_with_incoming_shutdown(incoming, stop.clone().cancelled_owned());
+        tokio::pin!(serving);
+        let ended = tokio::select! {
+            ended = &mut serving => Some(ended),
+            () = stop.cancelled() => None,
+        };
+        stop.cancel();
+        set_health(&health, ServingStatus::NotServing).await;
+        let drained = async {
+            let ended = match ended {
+                Some(ended) => ended,
+                None => serving.await,
+            };
+            tasks.close();
+            tasks.wait().await;
+            // The last sign of life is the last thing that is written.
+            background.stop().await;
+            ended
+        };
+        match tokio::time::timeout(drain_timeout, drained).await {
+            Ok(ended) => ended.map_err(ServeError::Transport),
+            Err(_) => {
+                tracing::warn!("dropped what was open at the drain deadline");
+                Ok(())
+            }
+        }
+    }
+
+    async fn begin_games(&self, tasks: &TaskTracker) -> Result<Arc<Games>, ServeError> {
+        let cache = CacheLimits {
+            bytes_max: self.options.cache_bytes_max,
+            games_max: self.options.cache_games_max,
+        };
+        let games = Games::begin(
+            Arc::clone(&self.store),
+            Arc::clone(&self.clock),
+            ReplicaId(Uuid::new_v4().as_u128()),
+            cache,
+            tasks.clone(),
+        );
+        games.await.map(Arc::new).map_err(ServeError::Store)
+    }
+
+    /// Every service, but health.
+    fn routes(
+        &self,
+        games: Arc<Games>,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Result<Routes, ServeError> {
+        let streams_max = self.options.open_streams_max;
+        let streams = StreamPermits::new(streams_max, Arc::clone(&self.clock), tasks.clone());
+        let pool = WorkPool::new(limits::READS_AT_ONCE_MAX, limits::READS_WAITING_MAX);
+        let rules = RulesService::new(streams.clone(), pool.clone(), stop.clone());
+        let games = GamesService {
+            games,
+            streams,
+            stop: stop.clone(),
+            pool,
+            record_key: self.options.record_key.clone().map(Arc::new),
+        };
+        let rules = RulesServiceServer::new(rules)
+            .max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
+        let (v1, v1alpha) = (reflection(), reflection());
+        Ok(Routes::new(rules)
+            .add_service(StreamingGames::new(games))
+            .add_service(v1.build_v1().map_err(ServeError::Reflection)?)
+            .add_service(v1alpha.build_v1alpha().map_err(ServeError::Reflection)?))
+    }
+}
+
+/// The transport with the layers that every call goes through.
+fn transport(options: &ServerOptions) -> Transport<Layers> {
+    Transport::builder()
+        .timeout(limits::CALL_TIMEOUT)
+        .max_concurrent_streams(limits::CONCURRENT_STREAMS_MAX)
+        .http2_keepalive_interval(Some(limits::KEEPALIVE_INTERVAL))
+        .http2_keepalive_timeout(Some(limits::KEEPALIVE_TIMEOUT))
+        .layer(CallerLayer::open(&options.platform))
+        .layer(TransportErrorLayer)
+}
+
+fn reflection() -> tonic_reflection::server::Builder<'static> {
+    tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(referee_api::FILE_DESCRIPTOR_SET)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        // Clients decode the details of errors with these.
+        .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+}
+
+async fn set_health(health: &HealthReporter, status: ServingStatus) {
+    for name in HEALTH_NAMES {
+        // A process that drains is alive.
+        if name != "liveness" || status == ServingStatus::Serving {
+            health.set_service_status(name, status).await;
+        }
+    }
+    health.set_service_status("", status).await;
+}

@@ -1,0 +1,293 @@
+//! `ImportPgn`: a text becomes a game, move by move, as if it had been played here.
+
+use referee_api::v1;
+use referee_chess::{CastlingMode, Color, Fen};
+use referee_laws::{
+    Action, Decision, GameResult, Intent, Keeper, MoveIntent, Seat, TimeControl,
+};
+use referee_pgn::{Game, Tags};
+use referee_record::convert::InContract;
+use referee_record::convert::action::Submitted;
+use referee_record::convert::clocks::ToldTime;
+use referee_record::convert::time::write_ms;
+use referee_record::{Fields, read_creation};
+use referee_review::{Finding, TimedMove, Verdict, read_control, read_one, time_moves};
+
+use super::games::{GamesService, new_game};
+use super::verify_games::write_fault;
+use crate::error::ServiceError;
+use crate::limits;
+use crate::transport::Caller;
+
+/// Creates the game of a text and plays it through. Goes on when the caller goes away.
+pub(super) async fn import(
+    service: &GamesService,
+    caller: &Caller,
+    request: v1::ImportPgnRequest,
+) -> Result<v1::ImportPgnResponse, ServiceError> {
+    if request.game_id.is_empty() {
+        // A repetition has to find the game again, so its name cannot be a new one each time.
+        return Err(ServiceError::field("game_id", "is required for an import"));
+    }
+    let key = caller.key(request.game_id.clone());
+    let read = service.pool.run(move || read_import(&request)).await??;
+    let Import {
+        creation,
+        genesis,
+        game,
+        actions,
+        faults,
+    } = read;
+    let games = service.games.clone();
+    let played = async move {
+        let arrival_us = games.now_us();
+        let (new, folded) = new_game(key.clone(), &creation, genesis, game, arrival_us);
+        games.create(new, folded).await?;
+        for (message, submitted) in actions {
+            let submitted = games.submit(key.clone(), message, submitted, arrival_us);
+            if is_end(&submitted.await?) {
+                break;
+            }
+        }
+        games.read(&key).await
+    };
+    let game = service.games.see_through(played).await?;
+    Ok(v1::ImportPgnResponse {
+        game: Some(game.folded.view()),
+        faults,
+    })
+}
+
+/// What is imported: how the game begins, and every action that leads through it.
+struct Import {
+    creation: v1::CreateGameRequest,
+    genesis: v1::Game,
+    game: referee_laws::Game,
+    actions: Vec<(v1::Action, Submitted)>,
+    faults: Vec<v1::TextFault>,
+}
+
+/// Reads a text that is to become a game, and judges it by the rules that it is to be played by:
+/// what cannot be played to its end is refused as a whole.
+fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
+    let mut fields = Fields::default();
+    fields.request_id("request_id", &request.request_id);
+    fields.length("pgn", &request.pgn, limits::PGN_PIECE_BYTES_MAX);
+    fields.finish()?;
+    let reading = read_one(request.pgn.as_bytes())
+        .map_err(|error| ServiceError::field("pgn", error.to_string()))?;
+    let control = read_control(&reading.game);
+    let creation = v1::CreateGameRequest {
+        game: Some(begin(request, &reading.game, control.as_ref())),
+        game_id: request.game_id.clone(),
+        request_id: request.request_id.clone(),
+    };
+    let (genesis, game) = read_creation(&creation)?;
+    let verdict = Verdict::of(&reading, game.profile());
+    let mut findings = verdict.findings.iter();
+    if let Some(finding) = findings.find(|finding| finding.bars_replay()) {
+        return Err(ServiceError::field("pgn", refusal(finding)));
+    }
+    let is_over = verdict.outcome.is_some();
+    let moves = time_moves(&reading.game, control.as_ref(), is_over);
+    let actions = write_actions(&moves, verdict.recorded);
+    if game.keeper() != Keeper::Platform {
+        return Err(ServiceError::damaged("the keeper of an imported game"));
+    }
+    // The clocks are judged as a whole, too, before anything is written.
+    try_out(game.clone(), &actions)?;
+    let told = reading.faults.iter().map(write_fault);
+    let found = verdict.findings.iter().map(|finding| v1::TextFault {
+        line: reading.end.line,
+        column: reading.end.column,
+        error: false,
+        text: finding.to_string(),
+    });
+    Ok(Import {
+        creation,
+        genesis,
+        game,
+        actions,
+        faults: told.chain(found).collect(),
+    })
+}
+
+/// Says why a text is not imported, with the place in it where there is one.
+fn refusal(finding: &Finding) -> String {
+    match finding {
+        Finding::IllegalMove { fault, .. } | Finding::Unreadable { fault } => fault.to_string(),
+        _ => finding.to_string(),
+    }
+}
+
+/// The game as it begins.
+fn begin(request: &v1::ImportPgnRequest, game: &Game, control: Option<&TimeControl>) -> v1::Game {
+    let player = |name| {
+        let text = game.tags.get(name).filter(|value| *value != "?");
+        let text = text.unwrap_or_default();
+        text[..text.floor_char_boundary(limits::PLAYER_BYTES_MAX)].to_owned()
+    };
+    let mut profile = request.rule_profile.clone().unwrap_or_default();
+    profile.variant = match game.start.castling_mode() {
+        CastlingMode::Standard => v1::Variant::Standard,
+        CastlingMode::Chess960 => v1::Variant::Chess960,
+    }
+    .into();
+    let fen = Fen(&game.start.to_setup()).to_string();
+    let time_control = control.and_then(|control| {
+        Some(v1::TimeControl {
+            pgn: control.to_pgn()?,
+            increment_at_start: Some(control.increment_at_start()),
+            ..v1::TimeControl::default()
+        })
+    });
+    v1::Game {
+        white_player: player(Tags::WHITE),
+        black_player: player(Tags::BLACK),
+        rule_profile: Some(profile),
+        initial_position: Some(v1::Position {
+            base: Some(v1::position::Base::Fen(fen)),
+            moves: Vec::new(),
+        }),
+        labels: request.labels.clone(),
+        clock_settings: Some(v1::ClockSettings {
+            keeper: v1::ClockKeeper::Platform.into(),
+            time_control,
+            ..v1::ClockSettings::default()
+        }),
+        ..v1::Game::default()
+    }
+}
+
+/// Every move as an action with the time that it took, and the result.
+fn write_actions(
+    moves: &[TimedMove],
+    recorded: Option<GameResult>,
+) -> Vec<(v1::Action, Submitted)> {
+    let mut actions = Vec::with_capacity(moves.len() + 1);
+    for (index, mv) in moves.iter().enumerate() {
+        actions.push(import_move(
+            index,
+            mv.side,
+            mv.uci.to_string(),
+            mv.elapsed_ms,
+        ));
+        if let Some(left_ms) = mv.set_ms {
+            actions.push(import_clock(index, mv.side, left_ms));
+        }
+    }
+    actions.extend(recorded.map(import_result));
+    actions
+}
+
+fn import_move(index: usize, side: Color, uci: String, elapsed_ms: u64) -> (v1::Action, Submitted) {
+    let message = v1::Action {
+        seat: Seat::Player(side).to_v1().into(),
+        // No caller can send a request id with blanks, and the game belongs to this import.
+        request_id: format!("import {index}"),
+        kind: Some(v1::action::Kind::MakeMove(v1::MakeMove {
+            r#move: uci.clone(),
+            ..v1::MakeMove::default()
+        })),
+        platform_time: Some(v1::PlatformTime {
+            kind: Some(v1::platform_time::Kind::Elapsed(write_ms(elapsed_ms))),
+        }),
+        ..v1::Action::default()
+    };
+    let action = Action::player(side, Intent::Move(MoveIntent::completed(&uci)));
+    let told_time = Some(ToldTime::Elapsed(elapsed_ms));
+    (message, Submitted { action, told_time })
+}
+
+fn import_clock(index: usize, side: Color, left_ms: u64) -> (v1::Action, Submitted) {
+    let of = |color| (side == color).then(|| write_ms(left_ms));
+    let message = v1::Action {
+        seat: v1::Seat::Arbiter.into(),
+        request_id: format!("import {index} clock"),
+        kind: Some(v1::action::Kind::ArbiterDecision(v1::ArbiterDecision {
+            reason: "The imported record shows this clock.".to_owned(),
+            kind: Some(v1::arbiter_decision::Kind::SetClocks(v1::SetClocks {
+                white: of(Color::White),
+                black: of(Color::Black),
+            })),
+            ..v1::ArbiterDecision::default()
+        })),
+        ..v1::Action::default()
+    };
+    let of = |color| (side == color).then_some(left_ms);
+    let action = Action::arbiter(Intent::Decide(Decision::SetClocks {
+        white_ms: of(Color::White),
+        black_ms: of(Color::Black),
+    }));
+    let told_time = None;
+    (message, Submitted { action, told_time })
+}
+
+fn import_result(result: GameResult) -> (v1::Action, Submitted) {
+    let message = v1::Action {
+        seat: v1::Seat::Arbiter.into(),
+        request_id: "import result".to_owned(),
+        kind: Some(v1::action::Kind::SignResult(v1::SignResult {
+            result: result.to_v1().into(),
+        })),
+        ..v1::Action::default()
+    };
+    let action = Action {
+        seat: Seat::Arbiter,
+        intent: Intent::SignResult { result },
+    };
+    (
+        message,
+        Submitted {
+            action,
+            told_time: None,
+        },
+    )
+}
+
+/// Plays an import on a game that is not stored; says where it cannot be played.
+fn try_out(
+    mut game: referee_laws::Game,
+    actions: &[(v1::Action, Submitted)],
+) -> Result<(), ServiceError> {
+    for (index, (_, submitted)) in actions.iter().enumerate() {
+        if let Some(outcome) = game.outcome() {
+            let is_same = |intent: &Intent| match intent {
+                Intent::SignResult { result } => *result == outcome.result,
+                _ => false,
+            };
+            if is_same(&submitted.action.intent) {
+                return Ok(());
+            }
+            // The board was judged before, so the clocks have ended the game.
+            let goes_on = match submitted.action.intent {
+                Intent::SignResult { .. } => "tells another result",
+                _ => "goes on",
+            };
+            let text = format!(
+                "the record {goes_on} after the game has ended: {}",
+                outcome.text
+            );
+            return Err(ServiceError::field("pgn", text));
+        }
+        let now = match submitted.told_time {
+            Some(ToldTime::Elapsed(ms)) => game.time().checked_add_ms(ms),
+            _ => Some(game.time()),
+        };
+        let now = now.ok_or_else(|| ServiceError::field("pgn", "tells more time than there is"))?;
+        let judgment = game.judge(&submitted.action, now);
+        let Some(entry) = judgment.entry else {
+            let text = format!("half-move {}: {}", index + 1, judgment.ruling.text);
+            return Err(ServiceError::field("pgn", text));
+        };
+        game.apply(&entry.effects)
+            .map_err(|error| ServiceError::field("pgn", error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Whether a game is over with an answer.
+fn is_end(answer: &v1::SubmitActionResponse) -> bool {
+    let outcome = answer.event.as_ref().and_then(|event| event.outcome.as_ref());
+    outcome.is_some_and(|outcome| outcome.result() != v1::GameResult::Ongoing)
+}

@@ -1,0 +1,225 @@
+//! `ListGames` and `ListGameEvents`: pages, bound to what they are pages of.
+
+use prost::Message;
+use referee_api::v1;
+use referee_record::convert::stored::stored_event;
+use referee_record::convert::time::write_us;
+use referee_record::{Fields, check_labels};
+use referee_store::{GameRow, Games, ListCursor, ListFilter};
+use sha2::{Digest, Sha256};
+
+use crate::error::ServiceError;
+use crate::limits;
+use crate::transport::Caller;
+
+use super::games::GamesService;
+
+/// Lists games, newest first. Nothing is read game by game: each row has what is shown of it.
+pub(super) async fn list(
+    records: &dyn Games,
+    caller: &Caller,
+    request: &v1::ListGamesRequest,
+) -> Result<v1::ListGamesResponse, ServiceError> {
+    let mut fields = Fields::default();
+    let size = fields.page_size(
+        request.page_size,
+        limits::GAMES_PAGE_DEFAULT,
+        limits::GAMES_PAGE_MAX,
+    );
+    check_token(&request.page_token, &mut fields);
+    let filter = read_filter(request.filter.as_ref(), &mut fields);
+    fields.finish()?;
+    let scope = filter_scope(request.filter.as_ref());
+    let mut cursor = match read_token(&request.page_token, &scope)?.as_deref() {
+        None => None,
+        Some(&[create_time_us, id]) => Some(ListCursor { create_time_us, id }),
+        Some(_) => return Err(ServiceError::InvalidPageToken),
+    };
+    let mut games = Vec::new();
+    let mut bytes = 0;
+    // A few rows at a time keep the cursor at the last game that fits the page.
+    while games.len() < size && bytes < limits::PAGE_BYTES_MAX {
+        let wanted = (size - games.len()).min(limits::GAMES_READ_MAX);
+        let page = records.list(caller.platform(), &filter, cursor, wanted);
+        let page = page.await?;
+        cursor = page.next;
+        for row in &page.games {
+            let game = summary(row)?;
+            bytes += game.encoded_len();
+            games.push(game);
+        }
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let next_page_token = cursor.map_or_else(String::new, |cursor| {
+        write_token(&scope, &[cursor.create_time_us, cursor.id])
+    });
+    Ok(v1::ListGamesResponse {
+        games,
+        next_page_token,
+    })
+}
+
+/// Lists the events of a game, oldest first.
+pub(super) async fn list_events(
+    records: &dyn Games,
+    caller: &Caller,
+    request: &v1::ListGameEventsRequest,
+) -> Result<v1::ListGameEventsResponse, ServiceError> {
+    let key = GamesService::key(caller, "parent", &request.parent)?;
+    let mut fields = Fields::default();
+    let size = fields.page_size(
+        request.page_size,
+        limits::EVENTS_PAGE_DEFAULT,
+        limits::EVENTS_PAGE_MAX,
+    );
+    check_token(&request.page_token, &mut fields);
+    fields.finish()?;
+    let scope = format!("events/{}", key.game);
+    let mut after = match read_token(&request.page_token, &scope)?.as_deref() {
+        None => 0,
+        Some(&[after]) if after >= 0 => after,
+        Some(_) => return Err(ServiceError::InvalidPageToken),
+    };
+    let head = records.head(&key).await?;
+    let last = head.ok_or_else(|| ServiceError::not_found(&key))?.sequence;
+    let mut events: Vec<v1::GameEvent> = Vec::new();
+    let mut bytes = 0;
+    'pages: while events.len() < size {
+        let page = records.entries(&key, after, size - events.len()).await?;
+        if page.is_empty() {
+            break;
+        }
+        for entry in page {
+            bytes += entry.bytes.len();
+            if bytes > limits::PAGE_BYTES_MAX && !events.is_empty() {
+                break 'pages;
+            }
+            after = entry.sequence;
+            events.push(stored_event(&entry.bytes)?);
+        }
+    }
+    let next_page_token = if after < last {
+        write_token(&scope, &[after])
+    } else {
+        String::new()
+    };
+    Ok(v1::ListGameEventsResponse {
+        events,
+        next_page_token,
+    })
+}
+
+/// A game as a list shows it: from its genesis and its last event.
+fn summary(row: &GameRow) -> Result<v1::Game, ServiceError> {
+    let genesis = v1::Game::decode(row.genesis.as_slice());
+    let genesis = genesis.map_err(|error| ServiceError::damaged(&error.to_string()))?;
+    let mut summary = v1::Game {
+        sequence: row.sequence,
+        state: row.state,
+        update_time: Some(write_us(row.update_time_us)),
+        ..genesis
+    };
+    if let Some(position) = &mut summary.initial_position {
+        position.moves.clear();
+    }
+    if let Some(entry) = &row.last_entry {
+        let event = stored_event(&entry.bytes)?;
+        summary.fen = event.fen;
+        summary.draw_offer = event.draw_offer;
+        summary.outcome = event.outcome;
+        summary.bound_move = event.bound_move;
+        summary.standing = event.standing;
+    }
+    Ok(summary)
+}
+
+fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields) -> ListFilter {
+    let Some(message) = message else {
+        return ListFilter::default();
+    };
+    let states = &message.states;
+    let states_max = limits::FILTER_STATES_MAX;
+    fields.count("filter.states", "states", states.len(), states_max);
+    for &state in states.iter().take(states_max) {
+        if fields.choice::<v1::game::State>("filter.states", state) == v1::game::State::Unspecified
+        {
+            fields.refuse(
+                "filter.states",
+                "must name states other than STATE_UNSPECIFIED",
+            );
+        }
+    }
+    let labels = &message.labels;
+    let labels_max = limits::FILTER_LABELS_MAX;
+    fields.count("filter.labels", "labels", labels.len(), labels_max);
+    check_labels("filter.labels", labels, fields);
+    let min_create_time_us = read_time("filter.min_create_time", message.min_create_time, fields);
+    let max_create_time_us = read_time("filter.max_create_time", message.max_create_time, fields);
+    ListFilter {
+        states: states.clone(),
+        labels: labels
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+        min_create_time_us,
+        // The store's bound is inclusive, that of the contract is not.
+        max_create_time_us: max_create_time_us.map(|time| time - 1),
+    }
+}
+
+/// Reads a time of a filter, in microseconds since 1970.
+fn read_time(
+    field: &str,
+    time: Option<prost_types::Timestamp>,
+    fields: &mut Fields,
+) -> Option<i64> {
+    let time = time?;
+    if !(0..1_000_000_000).contains(&time.nanos)
+        || !(-62_135_596_800..=253_402_300_799).contains(&time.seconds)
+    {
+        fields.refuse(field, "must be from the year 1 to the year 9999");
+        return None;
+    }
+    // A part of a microsecond counts as begun, since creation is stamped in microseconds.
+    Some(time.seconds * 1_000_000 + (i64::from(time.nanos) + 999) / 1_000)
+}
+
+/// What a list of games is about: a token of one filter is none for another.
+fn filter_scope(filter: Option<&v1::GameFilter>) -> String {
+    let bytes = filter.map(Message::encode_to_vec).unwrap_or_default();
+    let hash = Sha256::digest(bytes);
+    let hash: String = hash
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("games/{hash}")
+}
+
+fn check_token(token: &str, fields: &mut Fields) {
+    fields.length("page_token", token, limits::PAGE_TOKEN_BYTES_MAX);
+}
+
+/// Writes a page token: opaque to callers, bound to what is listed.
+fn write_token(scope: &str, parts: &[i64]) -> String {
+    let parts: Vec<String> = parts.iter().map(|part| format!("{part:x}")).collect();
+    format!("{scope}:{}", parts.join(":"))
+}
+
+/// Reads a page token; the empty one begins with the first page.
+fn read_token(token: &str, scope: &str) -> Result<Option<Vec<i64>>, ServiceError> {
+    if token.is_empty() {
+        return Ok(None);
+    }
+    let parts = token
+        .strip_prefix(scope)
+        .and_then(|rest| rest.strip_prefix(':'));
+    let parts = parts.ok_or(ServiceError::InvalidPageToken)?;
+    let numbers = parts.split(':').map(|part| i64::from_str_radix(part, 16));
+    numbers
+        .collect::<Result<_, _>>()
+        .map(Some)
+        .map_err(|_| ServiceError::InvalidPageToken)
+}

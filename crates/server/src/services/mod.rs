@@ -1,0 +1,18 @@
+//! The services: one file for each group of methods. They read the request, ask the games or a
+//! pure room, and answer.
+
+mod can_mate;
+mod export;
+mod export_pgn;
+mod games;
+mod import_pgn;
+mod listing;
+mod play;
+mod rules;
+mod streaming;
+mod verify_games;
+mod watch;
+
+pub(crate) use self::games::GamesService;
+pub(crate) use self::rules::RulesService;
+pub(crate) use self::streaming::StreamingGames;

@@ -1,0 +1,219 @@
+//! `PlayGame`: one seat over one stream, what is followed and what is answered in one order.
+
+use referee_api::v1;
+use referee_api::v1::play_game_response::Kind;
+use referee_record::Fields;
+use referee_record::convert::action::read_action;
+use referee_store::GameKey;
+use tonic::Streaming;
+
+use super::games::{GamesService, check_after, read_heartbeat};
+use super::watch::{EVENT_FIELD, heartbeat};
+use crate::error::ServiceError;
+use crate::games::{Follower, Games, Update};
+use crate::transport::{Caller, Frame, Gone, Outgoing, Sender, translate};
+
+/// Opens a stream. The join is read inside: a client may wait for the answer before it sends.
+pub(super) fn open(
+    service: &GamesService,
+    caller: Caller,
+    mut actions: Streaming<v1::PlayGameRequest>,
+) -> Result<Outgoing<Frame>, ServiceError> {
+    service.check_running()?;
+    let (games, stop) = (service.games.clone(), service.stop.clone());
+    service.streams.open(|sender| async move {
+        let played = async {
+            match Join::read(&games, &caller, &mut actions).await {
+                Ok(join) => play(&games, join, actions, &sender).await,
+                Err(error) => sender.fail(error).await,
+            }
+        };
+        tokio::select! {
+            () = played => {}
+            () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
+            () = sender.closed() => {}
+        }
+    })
+}
+
+/// What the first message of a stream asks for.
+struct Join {
+    key: GameKey,
+    seat: v1::Seat,
+    follower: Follower,
+}
+
+impl Join {
+    /// Reads the first message of a stream.
+    async fn read(
+        games: &Games,
+        caller: &Caller,
+        actions: &mut Streaming<v1::PlayGameRequest>,
+    ) -> Result<Join, ServiceError> {
+        let first = match read_message(actions).await? {
+            Some(v1::play_game_request::Kind::Join(join)) => join,
+            _ => {
+                return Err(ServiceError::StreamProtocol {
+                    field: "join",
+                    description: "the first message of the stream must be a join",
+                });
+            }
+        };
+        let key = GamesService::key(caller, "join.name", &first.name)?;
+        let mut fields = Fields::default();
+        let seat = fields.choice("join.seat", first.seat);
+        if !matches!(seat, v1::Seat::White | v1::Seat::Black) {
+            fields.refuse("join.seat", "must be SEAT_WHITE or SEAT_BLACK");
+        }
+        let field = "join.heartbeat_interval";
+        let heartbeat = read_heartbeat(&mut fields, field, first.heartbeat_interval);
+        check_after(&mut fields, "join.after_sequence", first.after_sequence);
+        fields.finish()?;
+        let follower = games.follow(&key, first.after_sequence, heartbeat).await?;
+        Ok(Join {
+            key,
+            seat,
+            follower,
+        })
+    }
+}
+
+/// Reads the next message; `None` where the client has nothing more to say.
+async fn read_message(
+    actions: &mut Streaming<v1::PlayGameRequest>,
+) -> Result<Option<v1::play_game_request::Kind>, ServiceError> {
+    match actions.message().await {
+        Ok(None) => Ok(None),
+        Ok(Some(message)) => message.kind.map(Some).ok_or(ServiceError::StreamProtocol {
+            field: "kind",
+            description: "a message of the stream must be a join or an action",
+        }),
+        Err(status) => Err(translate(&status).unwrap_or(ServiceError::MalformedMessage {
+            reason: status.message().to_owned(),
+        })),
+    }
+}
+
+/// Plays until the game is over or the stream cannot go on.
+async fn play(
+    games: &Games,
+    join: Join,
+    mut actions: Streaming<v1::PlayGameRequest>,
+    sender: &Sender<Frame>,
+) {
+    let Join {
+        key,
+        seat,
+        mut follower,
+    } = join;
+    let mut speaks = true;
+    loop {
+        tokio::select! {
+            // What has happened is sent before the next action is looked at.
+            biased;
+            message = read_message(&mut actions), if speaks => match message {
+                Ok(None) => speaks = false,
+                Ok(Some(v1::play_game_request::Kind::Action(action))) => {
+                    let arrival_us = games.now_us();
+                    let answer = answer(games, &key, seat, action, arrival_us).await;
+                    if send_answer(&mut follower, sender, answer).await.is_err() {
+                        return;
+                    }
+                }
+                Ok(Some(v1::play_game_request::Kind::Join(_))) => {
+                    let field = "join";
+                    let description = "only the first message of the stream can join";
+                    let error = ServiceError::StreamProtocol { field, description };
+                    return sender.fail(error).await;
+                }
+                Err(error) => return sender.fail(error).await,
+            },
+            update = follower.next() => match update {
+                Ok(update) => {
+                    let Some(frame) = frame(update) else { return };
+                    if sender.send(frame).await.is_err() {
+                        return;
+                    }
+                }
+                Err(error) => return sender.fail(error).await,
+            },
+        }
+    }
+}
+
+/// Puts an action to the referee, and answers whatever comes of it.
+async fn answer(
+    games: &Games,
+    key: &GameKey,
+    seat: v1::Seat,
+    action: v1::Action,
+    arrival_us: i64,
+) -> v1::ActionAnswer {
+    let request_id = action.request_id.clone();
+    let judged = if action.seat == i32::from(seat) {
+        match read_action(&action) {
+            Ok(submitted) => {
+                games
+                    .submit(key.clone(), action, submitted, arrival_us)
+                    .await
+            }
+            Err(error) => Err(error.into()),
+        }
+    } else {
+        Err(ServiceError::field(
+            "action.seat",
+            "must be the seat that joined the stream",
+        ))
+    };
+    match judged {
+        Ok(response) => v1::ActionAnswer {
+            request_id,
+            ruling: response.ruling,
+            error: None,
+            sequence: response.sequence,
+        },
+        Err(error) => v1::ActionAnswer {
+            request_id,
+            ruling: None,
+            error: Some(error.to_action_error()),
+            sequence: 0,
+        },
+    }
+}
+
+/// Sends an answer after the events that came before it, its own among them.
+async fn send_answer(
+    follower: &mut Follower,
+    sender: &Sender<Frame>,
+    answer: v1::ActionAnswer,
+) -> Result<(), Gone> {
+    while follower.sent() < answer.sequence || follower.has_snapshot() {
+        match follower.at_hand().await {
+            Ok(update) => match update.and_then(frame) {
+                Some(frame) => sender.send(frame).await?,
+                None => break,
+            },
+            Err(error) => {
+                sender.fail(error).await;
+                return Err(Gone);
+            }
+        }
+    }
+    sender.send(played(Kind::Answer(answer))).await
+}
+
+/// What is sent of an update; the end of a stream is no message.
+fn frame(update: Update) -> Option<Frame> {
+    Some(match update {
+        Update::Event(event) => Frame::field(EVENT_FIELD, event.bytes),
+        Update::Snapshot(game) => played(Kind::Snapshot(game.folded.view())),
+        Update::Heartbeat { sequence, now_us } => {
+            played(Kind::Heartbeat(heartbeat(sequence, now_us)))
+        }
+        Update::End => return None,
+    })
+}
+
+fn played(kind: Kind) -> Frame {
+    Frame::message(&v1::PlayGameResponse { kind: Some(kind) })
+}

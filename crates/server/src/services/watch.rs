@@ -1,0 +1,71 @@
+//! `WatchGame`: a game as it goes on.
+
+use referee_api::v1;
+use referee_api::v1::watch_game_response::Kind;
+use referee_record::Fields;
+use referee_record::convert::time::write_us;
+
+use super::games::{GamesService, check_after, read_heartbeat};
+use crate::error::ServiceError;
+use crate::games::{Follower, Update};
+use crate::transport::{Caller, Frame, Outgoing, Sender};
+
+/// The number of the field `event` in `WatchGameResponse` and `PlayGameResponse`.
+pub(super) const EVENT_FIELD: u32 = 2;
+
+/// Begins to watch a game.
+pub(super) async fn watch(
+    service: &GamesService,
+    caller: &Caller,
+    request: &v1::WatchGameRequest,
+) -> Result<Outgoing<Frame>, ServiceError> {
+    service.check_running()?;
+    let key = GamesService::key(caller, "name", &request.name)?;
+    let mut fields = Fields::default();
+    let interval = request.heartbeat_interval;
+    let heartbeat = read_heartbeat(&mut fields, "heartbeat_interval", interval);
+    check_after(&mut fields, "after_sequence", request.after_sequence);
+    fields.finish()?;
+    let follower = service
+        .games
+        .follow(&key, request.after_sequence, heartbeat)
+        .await?;
+    let stop = service.stop.clone();
+    service.streams.open(|sender| async move {
+        tokio::select! {
+            () = send_all(follower, &sender) => {}
+            () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
+            () = sender.closed() => {}
+        }
+    })
+}
+
+/// Sends everything until the game is over or cannot be followed any more.
+async fn send_all(mut follower: Follower, sender: &Sender<Frame>) {
+    loop {
+        let frame = match follower.next().await {
+            Ok(Update::Event(event)) => Frame::field(EVENT_FIELD, event.bytes),
+            Ok(Update::Snapshot(game)) => watched(Kind::Snapshot(game.folded.view())),
+            Ok(Update::Heartbeat { sequence, now_us }) => {
+                watched(Kind::Heartbeat(heartbeat(sequence, now_us)))
+            }
+            Ok(Update::End) => return,
+            Err(error) => return sender.fail(error).await,
+        };
+        if sender.send(frame).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn watched(kind: Kind) -> Frame {
+    Frame::message(&v1::WatchGameResponse { kind: Some(kind) })
+}
+
+/// A heartbeat of a stream.
+pub(super) fn heartbeat(sequence: i64, now_us: i64) -> v1::Heartbeat {
+    v1::Heartbeat {
+        sequence,
+        server_time: Some(write_us(now_us)),
+    }
+}

@@ -1,0 +1,307 @@
+//! The one place that turns an error of a service into a gRPC status.
+//!
+//! An error means that the question could not be judged. Each status carries one
+//! `google.rpc.ErrorInfo` with a documented reason, and `BadRequest` or `RetryInfo` where they
+//! fit.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use referee_api::v1::{self, ErrorReason};
+use referee_record::{Error as Invalid, Violation};
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt};
+
+use crate::error::ServiceError;
+use crate::limits;
+
+/// The domain of every `ErrorInfo`.
+pub const DOMAIN: &str = "chess-referee";
+
+/// All that a status is made of.
+struct Parts {
+    code: Code,
+    reason: ErrorReason,
+    message: String,
+    metadata: Vec<(&'static str, String)>,
+    violations: Vec<(String, String)>,
+    retry: Option<Duration>,
+}
+
+impl Parts {
+    fn new(code: Code, reason: ErrorReason, message: impl Into<String>) -> Parts {
+        Parts {
+            code,
+            reason,
+            message: message.into(),
+            metadata: Vec::new(),
+            violations: Vec::new(),
+            retry: None,
+        }
+    }
+
+    fn with(mut self, key: &'static str, value: impl ToString) -> Parts {
+        self.metadata.push((key, value.to_string()));
+        self
+    }
+
+    fn at(mut self, field: impl Into<String>, description: impl Into<String>) -> Parts {
+        self.violations.push((field.into(), description.into()));
+        self
+    }
+
+    /// Cuts what is said down to what fits the headers of an answer: hostile input can have very
+    /// many faults.
+    fn bounded(mut self) -> Parts {
+        clip(&mut self.message, limits::ERROR_MESSAGE_BYTES_MAX);
+        let mut room = limits::ERROR_FIELDS_BYTES_MAX;
+        self.violations.dedup();
+        for (_, description) in &mut self.violations {
+            clip(description, limits::ERROR_DESCRIPTION_BYTES_MAX);
+        }
+        self.violations.retain(|(field, description)| {
+            let left = room.checked_sub(field.len() + description.len());
+            room = left.unwrap_or(0);
+            left.is_some()
+        });
+        self
+    }
+}
+
+/// Cuts a text off at a number of bytes, and shows that something is missing.
+fn clip(text: &mut String, bytes_max: usize) {
+    const MISSING: &str = " ...";
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max - MISSING.len()));
+        text.push_str(MISSING);
+    }
+}
+
+impl ServiceError {
+    /// What the contract says to the error. One arm for each kind, so that none is forgotten.
+    fn parts(&self) -> Parts {
+        use ErrorReason as Reason;
+        match self {
+            Self::Invalid(invalid) => invalid_parts(invalid),
+            Self::InvalidPageToken => {
+                let message = "page_token does not belong to this request; leave it out to begin \
+                               with the first page, and keep the filter the same for all pages";
+                Parts::new(Code::InvalidArgument, Reason::InvalidPageToken, message)
+                    .at("page_token", message)
+            }
+            Self::RequestIdReused { request_id } => Parts::new(
+                Code::InvalidArgument,
+                Reason::RequestIdReused,
+                "request_id came before with other content; use a new one for a new request",
+            )
+            .with("request_id", request_id),
+            Self::StreamProtocol { field, description } => {
+                Parts::new(Code::InvalidArgument, Reason::StreamProtocol, *description)
+                    .at(*field, *description)
+            }
+            Self::GameNotFound { .. } | Self::NameTaken { .. } | Self::GameFull { .. } => {
+                self.name_parts()
+            }
+            Self::SequenceMismatch { .. } | Self::SequenceAhead { .. } => self.sequence_parts(),
+            Self::SlowConsumer => Parts::new(
+                Code::ResourceExhausted,
+                Reason::SlowConsumer,
+                "the stream is read too slowly; resume after the last event that arrived",
+            ),
+            Self::Overloaded { retry_after } => {
+                let message = "the server has as much work as it takes; come back later";
+                let parts = Parts::new(Code::ResourceExhausted, Reason::Overloaded, message);
+                Parts {
+                    retry: Some(*retry_after),
+                    ..parts
+                }
+            }
+            Self::ShuttingDown => Parts::new(
+                Code::Unavailable,
+                Reason::ShuttingDown,
+                "the server is shutting down; try another",
+            ),
+            Self::StoreUnavailable { reason } => Parts::new(
+                Code::Unavailable,
+                Reason::StoreUnavailable,
+                format!("{reason}; repeat the request with the same request_id"),
+            ),
+            Self::MalformedMessage { reason } => Parts::new(
+                Code::InvalidArgument,
+                Reason::MalformedMessage,
+                format!("the bytes of the request are no such message: {reason}"),
+            ),
+            Self::MessageTooLarge { limit } => Parts::new(
+                Code::ResourceExhausted,
+                Reason::MessageTooLarge,
+                format!("the request is larger than {limit} bytes"),
+            )
+            .with("limit", limit),
+            Self::InvariantBroken { what } => invariant_parts(what),
+        }
+    }
+
+    /// What the contract says of the name of a game.
+    fn name_parts(&self) -> Parts {
+        use ErrorReason as Reason;
+        match self {
+            Self::NameTaken { name } => Parts::new(
+                Code::AlreadyExists,
+                Reason::NameTaken,
+                format!("another request created {name}; choose another game_id"),
+            )
+            .with("name", name),
+            Self::GameFull { name, limit } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::GameFull,
+                format!("{name} is full: a game keeps at most {limit} of these"),
+            )
+            .with("name", name)
+            .with("limit", limit),
+            Self::GameNotFound { name } => Parts::new(
+                Code::NotFound,
+                Reason::GameNotFound,
+                format!("there is no game {name}"),
+            )
+            .with("name", name),
+            other => invariant_parts(&other.to_string()),
+        }
+    }
+
+    /// What the contract says of the sequence of a game.
+    fn sequence_parts(&self) -> Parts {
+        use ErrorReason as Reason;
+        match self {
+            Self::SequenceMismatch { expected, actual } => Parts::new(
+                Code::Aborted,
+                Reason::SequenceMismatch,
+                format!(
+                    "the game is at sequence {actual}, not {expected}; read it and decide again"
+                ),
+            )
+            .with("expected_sequence", expected)
+            .with("actual_sequence", actual),
+            Self::SequenceAhead { after, actual } => Parts::new(
+                Code::OutOfRange,
+                Reason::SequenceAhead,
+                format!("the game is at sequence {actual}, so nothing can follow {after} yet"),
+            )
+            .with("after_sequence", after)
+            .with("actual_sequence", actual),
+            other => invariant_parts(&other.to_string()),
+        }
+    }
+
+    /// Returns the error as it is sent within a stream that goes on.
+    pub(crate) fn to_action_error(&self) -> v1::ActionError {
+        let parts = self.parts().bounded();
+        let metadata = parts.metadata.into_iter();
+        let violations = parts.violations.into_iter();
+        v1::ActionError {
+            reason: parts.reason.into(),
+            message: parts.message,
+            metadata: metadata
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
+            field_violations: violations
+                .map(|(field, description)| v1::FieldViolation { field, description })
+                .collect(),
+        }
+    }
+}
+
+fn invariant_parts(what: &str) -> Parts {
+    Parts::new(
+        Code::Internal,
+        ErrorReason::InvariantBroken,
+        format!("a bug of the referee: {what}"),
+    )
+}
+
+/// What the contract says to a request that is missing something, or malformed.
+fn invalid_parts(invalid: &Invalid) -> Parts {
+    use ErrorReason as Reason;
+    match invalid {
+        Invalid::InvalidFields(violations) => invalid_fields(violations),
+        Invalid::InvalidPosition {
+            field,
+            issues,
+            description,
+        } => Parts::new(
+            Code::InvalidArgument,
+            Reason::InvalidPosition,
+            format!("{field} cannot be played from: {description}"),
+        )
+        .with("issues", issues.join(","))
+        .at(field.clone(), description.clone()),
+        Invalid::IllegalHistory {
+            field,
+            ply,
+            text,
+            reason,
+            description,
+        } => Parts::new(
+            Code::InvalidArgument,
+            Reason::IllegalHistory,
+            format!("{field} is not legal: {description}"),
+        )
+        .with("ply", ply)
+        .with("move", text)
+        .with("illegal_reason", reason)
+        .at(field.clone(), description.clone()),
+        Invalid::Damaged { .. } | Invalid::Misjudged { .. } => {
+            invariant_parts(&invalid.to_string())
+        }
+    }
+}
+
+fn invalid_fields(violations: &[Violation]) -> Parts {
+    let limits: Vec<(u64, u64)> = violations.iter().filter_map(|found| found.limit).collect();
+    // A field above its limit is often wrong in other ways, too.
+    let is_above = |found: &Violation| {
+        let mut same = violations.iter().filter(|other| other.field == found.field);
+        same.any(|other| other.limit.is_some())
+    };
+    let reason = if !limits.is_empty() && violations.iter().all(is_above) {
+        ErrorReason::LimitExceeded
+    } else {
+        ErrorReason::InvalidField
+    };
+    let message: Vec<String> = violations
+        .iter()
+        .map(|found| format!("{}: {}", found.field, found.description))
+        .collect();
+    let mut parts = Parts::new(Code::InvalidArgument, reason, message.join("; "));
+    if let (ErrorReason::LimitExceeded, Some((limit, actual))) = (reason, limits.first()) {
+        parts = parts.with("limit", limit).with("actual", actual);
+    }
+    for found in violations {
+        parts = parts.at(found.field.clone(), found.description.clone());
+    }
+    parts
+}
+
+impl From<ServiceError> for Status {
+    fn from(error: ServiceError) -> Status {
+        let parts = error.parts().bounded();
+        let mut details = ErrorDetails::new();
+        let metadata: HashMap<String, String> = parts
+            .metadata
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect();
+        let reason = parts
+            .reason
+            .as_str_name()
+            .trim_start_matches("ERROR_REASON_")
+            .to_owned();
+        details.set_error_info(reason, DOMAIN, metadata);
+        for (field, description) in parts.violations {
+            details.add_bad_request_violation(field, description);
+        }
+        if let Some(delay) = parts.retry {
+            details.set_retry_info(Some(delay));
+        }
+        Status::with_error_details(parts.code, parts.message, details)
+    }
+}

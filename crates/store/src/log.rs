@@ -1,0 +1,160 @@
+//! The log of all entries in the order of commits: the facet [`Log`], and its cursor.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tokio::sync::watch;
+
+use crate::error::{InvalidField, Problem};
+use crate::games::{GameKey, StoredEntry};
+use crate::limits::LOG_CURSOR_BYTES_MAX;
+use crate::store::Read;
+
+/// Follows what is committed, by this process and by others.
+pub trait Log: Send + Sync {
+    /// Returns the cursor after the newest commit that can be read now, of all platforms. Cheap
+    /// enough to be asked for many times a second.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn newest(&self) -> Read<'_, LogCursor>;
+
+    /// Returns which games of all platforms got entries after a cursor, in the order of commits,
+    /// without the bytes of the entries: what copies of games are checked with.
+    ///
+    /// At most `limit` changes, at most [`PAGE_ROWS_MAX`](crate::limits::PAGE_ROWS_MAX). Where
+    /// nothing is newer the page is empty, and its cursor is [`newest`](Self::newest) as of then.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Invalid`](crate::ReadError::Invalid) for a cursor that this store never gave.
+    fn changes<'a>(&'a self, after: &'a LogCursor, limit: usize) -> Read<'a, ChangePage>;
+
+    /// Returns the entries of all games of a platform after a cursor, in the order of commits.
+    ///
+    /// An entry never appears before a cursor that was given already: a watcher that goes on from
+    /// [`TailPage::next`] misses none. Pages are bounded as in
+    /// [`Games::entries`](crate::Games::entries).
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Invalid`](crate::ReadError::Invalid) for a cursor that this store never gave.
+    fn tail<'a>(
+        &'a self,
+        platform: &'a str,
+        after: &'a LogCursor,
+        limit: usize,
+    ) -> Read<'a, TailPage>;
+
+    /// Returns a signal that changes after this process has committed entries, no later than
+    /// their answers: the time to read on. The number has no other meaning. The sender is gone
+    /// when the store is closed.
+    fn moved(&self) -> watch::Receiver<u64>;
+}
+
+/// A place in the log: everything before it was seen, everything after it was not.
+///
+/// Its text is opaque: only the store that gave it can order it. It stays good when the store is
+/// closed and opened again, and when entries are deleted.
+///
+/// # Examples
+///
+/// ```
+/// use referee_store::LogCursor;
+///
+/// let start = LogCursor::start();
+/// assert_eq!(start.to_string().parse(), Ok(start));
+/// assert!("two words".parse::<LogCursor>().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LogCursor(String);
+
+impl LogCursor {
+    /// Returns the cursor before the first entry.
+    pub fn start() -> Self {
+        Self("0".to_owned())
+    }
+
+    /// Returns the cursor with this text, which the engine made.
+    pub(crate) fn of(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Returns the text, for the engine that made it.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the error for a text that no engine made.
+    pub(crate) fn malformed() -> InvalidField {
+        InvalidField {
+            field: "cursor",
+            problem: Problem::Malformed,
+        }
+    }
+}
+
+impl Default for LogCursor {
+    fn default() -> Self {
+        Self::start()
+    }
+}
+
+impl fmt::Display for LogCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for LogCursor {
+    type Err = InvalidField;
+
+    /// Takes a text back that [`Display`](fmt::Display) gave: visible ASCII, at most
+    /// [`LOG_CURSOR_BYTES_MAX`] bytes. Whether a store gave it shows when it is used.
+    fn from_str(text: &str) -> Result<Self, InvalidField> {
+        let fits = (1..=LOG_CURSOR_BYTES_MAX).contains(&text.len());
+        if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Self::malformed())
+        }
+    }
+}
+
+/// A game that got an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The game.
+    pub key: GameKey,
+    /// The sequence of the entry.
+    pub sequence: i64,
+}
+
+/// One page of changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangePage {
+    /// The changes, in the order of commits.
+    pub changes: Vec<Change>,
+    /// Read on from here.
+    pub next: LogCursor,
+}
+
+/// One entry of the log of a platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TailEntry {
+    /// The game of the entry.
+    pub key: GameKey,
+    /// The entry.
+    pub entry: StoredEntry,
+}
+
+/// One page of the log of a platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TailPage {
+    /// The entries, in the order of commits.
+    pub entries: Vec<TailEntry>,
+    /// Read on from here. It moves on even where `entries` is empty, past the entries of other
+    /// platforms.
+    pub next: LogCursor,
+}
