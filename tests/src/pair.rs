@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1::game_service_client::GameServiceClient;
-use referee_server::limits::HEARTBEAT_INTERVAL;
+use referee_server::limits::PROCESS_HEARTBEAT_INTERVAL;
 use referee_server::{ManualClock, ServeError, Server, ServerOptions};
 use referee_store::{SqliteStore, Store};
 use tempfile::TempDir;
@@ -232,7 +232,7 @@ impl Pair {
                 sleep(Duration::from_millis(1)).await;
             }
         };
-        if timeout(BEAT_PATIENCE, until(HEARTBEAT_INTERVAL))
+        if timeout(BEAT_PATIENCE, until(PROCESS_HEARTBEAT_INTERVAL))
             .await
             .is_err()
         {

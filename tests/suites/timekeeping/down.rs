@@ -9,7 +9,7 @@ use referee_api::v1::ruling::Verdict;
 use referee_api::v1::{
     ClockKeeper, Color, GameEvent, GameResult, GetGameRequest, LedgerCause, PauseGame, Seat, Termination,
 };
-use referee_server::limits::{HEARTBEAT_INTERVAL, HEARTBEAT_SILENCE_MAX};
+use referee_server::limits::{PROCESS_HEARTBEAT_INTERVAL, PROCESS_SILENCE_MAX};
 use referee_store::{Beat, Liveness, ReplicaId, SqliteStore, Store};
 use referee_tests::deployment::{Deployment, Games};
 use referee_tests::on_both;
@@ -116,7 +116,7 @@ fn check_down_time(record: &[GameEvent], killed_ms: i64) {
     let charged_ms = ms(line.charged);
     assert!(charged_ms <= ran_ms, "{charged_ms} of {ran_ms} ms");
     // At most one interval is lost, and what the machine was slow by.
-    let lost_ms = (HEARTBEAT_INTERVAL.as_millis() + 2_000) as i64;
+    let lost_ms = (PROCESS_HEARTBEAT_INTERVAL.as_millis() + 2_000) as i64;
     assert!(
         charged_ms >= ran_ms - lost_ms,
         "{charged_ms} of {ran_ms} ms"
@@ -152,7 +152,7 @@ async fn a_flag_falls_by_itself_after_a_restart(referee: Deployment) {
 async fn nobody_is_charged_while_the_process_stands_still(referee: Deployment) {
     let mut games = referee.games().await;
     begin(&mut games, "frozen", timed(CLOCK_DECIDES, "7")).await;
-    let still = HEARTBEAT_SILENCE_MAX + Duration::from_secs(5);
+    let still = PROCESS_SILENCE_MAX + Duration::from_secs(5);
     referee.stand_still(still).await;
     let moved = act(&mut games, "frozen", Seat::White, make_move("e4")).await;
     let ruling = moved.ruling.unwrap_or_default();
