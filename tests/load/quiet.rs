@@ -1,12 +1,12 @@
 //! Many games that are watched and in which nothing happens.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1::WatchGameRequest;
 use referee_tests::process::Referee;
 use referee_tests::wire::create;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::{cpu, endless};
 

@@ -1,5 +1,10 @@
 //! Where a suite runs: against the real binary, or against two servers over one store.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the time of the real binary is that of the machine"
+)]
+
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,16 @@
-//! What the suites share: the real binary, two servers over one store, the wire, the oracle, where
-//! the data is, and what to do where a tool is missing.
+//! What the suites share: the real binary, two servers over one store, the wire, the oracle, the
+//! sources as syntax trees, where the data is, and what to do where a tool is missing.
 
 #![forbid(unsafe_code)]
 
 pub mod apart;
+pub mod circles;
 pub mod deployment;
 pub mod line;
 pub mod oracle;
 pub mod pair;
 pub mod process;
+pub mod sources;
 pub mod wire;
 
 use std::env;

@@ -1,5 +1,7 @@
 //! The real binary as a process of its own: started on a free port, killed, stopped, started again.
 
+#![expect(clippy::disallowed_types, reason = "a process is waited for")]
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;

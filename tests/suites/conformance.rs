@@ -108,6 +108,26 @@ fn a_server_of_its_own_rules_the_same() {
     );
 }
 
+/// `referee conform` counts with the moves of the referee; the counter of our own is held as well.
+#[test]
+fn the_counts_of_reports_are_those_of_the_counter() {
+    let reports = lines("cases/reports.jsonl").into_iter();
+    let counts: Vec<Value> = reports.filter(|case| case["kind"] == "perft").collect();
+    assert!(counts.len() >= 5, "only {} counts", counts.len());
+    for case in counts {
+        let input = &case["input"];
+        let mut command = Command::new(binary());
+        command.arg("perft").arg(input["depth"].to_string());
+        command.args(["--fen", input["fen"].as_str().unwrap_or_default(), "--json"]);
+        if input["x960"] == true {
+            command.arg("--chess960");
+        }
+        let output = command.output().expect("the binary runs");
+        let counted: Value = serde_json::from_str(&text(&output.stdout)).unwrap_or_default();
+        assert_eq!(counted["nodes"], case["expect"]["nodes"], "{case}");
+    }
+}
+
 /// Another value of the same kind, which the referee must not answer with.
 fn other(key: &str, value: &Value) -> Option<Value> {
     Some(match (key, value) {

@@ -1,6 +1,12 @@
 //! The process is killed in the middle of its work, again and again, on one store. What it had
 //! acknowledged must be there afterwards, and the games go on.
 
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a process is killed at some time, and reads the same clock"
+)]
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;

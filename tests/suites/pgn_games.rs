@@ -1,10 +1,13 @@
 //! Games as Portable Game Notation: imported, exported, and verified over a stream.
 
+use std::process::Command;
+
 use referee_api::v1;
 use referee_api::v1::rules_service_client::RulesServiceClient;
 use referee_tests::lines;
-use referee_tests::process::Referee;
+use referee_tests::process::{Referee, binary};
 use referee_tests::wire;
+use serde_json::Value;
 use tokio_stream::iter;
 
 /// The games of the masters as one text, with headers and a wrong result in one of them.
@@ -111,6 +114,85 @@ async fn a_bad_game_is_a_verdict() {
                     .iter()
                     .all(|finding| finding.text.ends_with('.'))
         );
+    }
+}
+
+/// `judge`, `VerifyGames` and `ImportPgn` have one verdict on a record.
+#[tokio::test]
+async fn all_who_judge_a_record_judge_it_alike() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    // The text; what the command finds; whether the game can be imported.
+    let records = [
+        ("1. e4 e5 2. Nf3 1-0", &[][..], true),
+        ("1. e4 e5 2. Ke3 Nc6 1-0", &["illegal-move"], false),
+        ("1. f3 e5 2. g4 Qh4# *", &["result-missing"], true),
+        (
+            "1. f3 e5 2. g4 Qh4# 1-0",
+            &["result-contradicts-board"],
+            false,
+        ),
+        (
+            "[FEN \"8/8/4k3/8/8/4K3/p7/8 w - - 0 1\"]\n\n1. Kd4 1-0",
+            &["winner-cannot-mate"],
+            true,
+        ),
+        (
+            "[Variant \"Atomic\"]\n\n1-0",
+            &["unsupported-variant"],
+            false,
+        ),
+        ("1. e4 {open", &["unclosed-comment"], false),
+    ];
+    let text: String = records
+        .map(|(text, ..)| format!("[Event \"x\"]\n{text}\n\n"))
+        .concat();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("games.pgn");
+    std::fs::write(&file, &text).expect("written");
+    let output = Command::new(binary())
+        .args(["judge", "--json"])
+        .arg(&file)
+        .output()
+        .expect("the binary runs");
+    let out = String::from_utf8(output.stdout).expect("text");
+    let judged: Vec<Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("each line is JSON"))
+        .collect();
+    let verdicts = verify(&referee, &text, 65_536).await;
+    assert_eq!(verdicts.len(), records.len());
+    for (number, (text, expected, is_imported)) in records.into_iter().enumerate() {
+        let findings = judged[number]["findings"].as_array().expect("a list");
+        let kinds: Vec<&str> = findings
+            .iter()
+            .filter_map(|finding| finding["kind"].as_str())
+            .collect();
+        assert_eq!(kinds, expected, "judge: {text}");
+        let verdict = &verdicts[number];
+        assert_eq!(verdict.sound, expected.is_empty(), "VerifyGames: {text}");
+        let is_unread = verdict.faults.iter().any(|fault| fault.error);
+        let is_told = is_unread || !verdict.findings.is_empty();
+        assert_eq!(is_told, !verdict.sound, "VerifyGames: {text}");
+        let imported = games.import_pgn(v1::ImportPgnRequest {
+            pgn: text.to_owned(),
+            game_id: format!("alike-{number}"),
+            request_id: wire::fresh_id(),
+            ..v1::ImportPgnRequest::default()
+        });
+        let imported = imported.await;
+        assert_eq!(imported.is_ok(), is_imported, "ImportPgn: {imported:?}");
+        if let Ok(imported) = imported {
+            let faults = imported.into_inner().faults;
+            let mut texts = faults.iter().map(|fault| &fault.text);
+            let found = &verdict.findings;
+            assert!(
+                found
+                    .iter()
+                    .all(|finding| texts.any(|text| *text == finding.text)),
+                "ImportPgn: {faults:?}"
+            );
+        }
     }
 }
 

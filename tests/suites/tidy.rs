@@ -1,19 +1,162 @@
 //! What is true of every source file of the project.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+
+use referee_tests::root;
+use referee_tests::sources::{Source, functions, names, sources};
 
 /// The greatest number of lines of a source file.
 const FILE_LINES_MAX: usize = 600;
-
-/// Files that are longer for a reason: the corrections of perft's two-ply counting hang together,
-/// each on what the one before has established.
-const LONG_FILES: [&str; 1] = ["crates/perft/src/fast/null.rs"];
+/// The greatest number of lines of a function.
+const FUNCTION_LINES_MAX: usize = 70;
 /// The greatest number of characters of a line.
 const LINE_CHARS_MAX: usize = 100;
 
-/// Folders that hold nothing that was written by hand.
-const SKIPPED: [&str; 4] = ["target", "data", "corpus", "outside"];
+/// One arm for each variant, which nobody would look for elsewhere.
+const EXHAUSTIVE: &str = "a match over all variants, one arm each";
+/// Inputs and what is expected of them, one after another.
+const DATA: &str = "data: one entry after another, no logic";
+/// One course of events that is asserted step by step.
+const STORY: &str = "one story, told and asserted step by step";
+
+/// Functions that are longer for a reason: the file, the name, and the reason.
+const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
+    (
+        "crates/laws/src/judge/arbiter.rs",
+        "decide_decision",
+        EXHAUSTIVE,
+    ),
+    ("crates/laws/src/outcome.rs", "sentence", EXHAUSTIVE),
+    (
+        "crates/perft/tests/published.rs",
+        "statistics_are_the_published_ones",
+        DATA,
+    ),
+    ("crates/perft/tests/random/mod.rs", "setup", STORY),
+    ("crates/pgn/src/fault.rs", "fmt", EXHAUSTIVE),
+    ("crates/pgn/tests/cases.rs", "check", STORY),
+    (
+        "crates/pgn/tests/hostile.rs",
+        "long_texts_are_read_in_bounded_memory",
+        DATA,
+    ),
+    ("crates/server/src/actions.rs", "intent", EXHAUSTIVE),
+    ("crates/server/src/actions.rs", "decision", EXHAUSTIVE),
+    (
+        "crates/server/src/entry.rs",
+        "lay_down",
+        "every field of a message, one after another",
+    ),
+    (
+        "crates/server/src/standing.rs",
+        "stored_standing",
+        "every field of a message, one after another",
+    ),
+    ("crates/server/src/status.rs", "parts", EXHAUSTIVE),
+    ("crates/store/tests/model.rs", "run_batch", STORY),
+    (
+        "crates/store/tests/sqlite.rs",
+        "a_changed_record_shows",
+        STORY,
+    ),
+    (
+        "crates/store/tests/sqlite.rs",
+        "reads_are_whole_while_the_index_is_written",
+        STORY,
+    ),
+    (
+        "crates/store/tests/suite/limit.rs",
+        "names_the_field_that_is_out_of_bounds",
+        DATA,
+    ),
+    (
+        "tests/suites/bad_input.rs",
+        "positions_and_moves_that_cannot_be_read_are_refused",
+        DATA,
+    ),
+    (
+        "tests/suites/bad_input.rs",
+        "questions_about_games_that_make_no_sense_are_refused",
+        DATA,
+    ),
+    ("tests/suites/bounds.rs", "positions", DATA),
+    ("tests/suites/bounds.rs", "games", DATA),
+    (
+        "tests/suites/evidence.rs",
+        "an_illegal_move_is_explained",
+        DATA,
+    ),
+    ("tests/suites/limits.rs", "stated", DATA),
+    ("tests/suites/limits.rs", "of_actions", DATA),
+    (
+        "tests/suites/pgn_games.rs",
+        "what_is_imported_is_exported_again",
+        STORY,
+    ),
+    ("tests/suites/ranges.rs", "wrong", DATA),
+];
+
+/// Files of the product that read the clock of the machine, each with its reason.
+const CLOCKS: &[(&str, &str)] = &[
+    (
+        "crates/referee/src/commands/can_mate.rs",
+        "shows how long an answer took",
+    ),
+    (
+        "crates/referee/src/commands/perft/counting.rs",
+        "shows how long a count took",
+    ),
+    (
+        "crates/referee/src/commands/perft/progress.rs",
+        "shows how long a count will take",
+    ),
+    ("crates/server/src/pulse.rs", "the clock of the service"),
+];
+
+/// Tests that need real time, each with its reason. All others run on the virtual time of the
+/// runtime or know no time at all.
+const REAL_TIME: &[(&str, &str)] = &[
+    (
+        "crates/pgn/tests/hostile.rs",
+        "holds how the time of reading grows with the text",
+    ),
+    (
+        "crates/referee/tests/perft_command.rs",
+        "stops a process in the middle of a count",
+    ),
+    (
+        "crates/server/src/timekeeper/tests.rs",
+        "the clock of the service is that of the machine",
+    ),
+    ("crates/store/src/sqlite/readers.rs", "readers are threads"),
+    ("crates/store/tests/crash.rs", "kills a process"),
+    (
+        "crates/store/tests/sqlite.rs",
+        "another process holds the lock of a file",
+    ),
+    ("tests/load/quiet.rs", "measures a process"),
+    (
+        "tests/src/deployment.rs",
+        "the time of the real binary is that of the machine",
+    ),
+    ("tests/src/pair.rs", "waits for signs of life of servers"),
+    ("tests/src/process.rs", "waits for a process"),
+    ("tests/suites/crash.rs", "kills a process"),
+    (
+        "tests/suites/sequences/games.rs",
+        "measures what a process answers",
+    ),
+    ("tests/suites/sequences/shutdown.rs", "stops a process"),
+    ("tests/suites/verify/games.rs", "stops a process"),
+    (
+        "tests/suites/two_servers/log.rs",
+        "measures how soon one server hears of the other",
+    ),
+    (
+        "tests/suites/watching.rs",
+        "waits until a stream is full, and for a server to hear that one was dropped",
+    ),
+];
 
 /// What no source file may hold. The words are put together here, so that this file does not.
 fn banned() -> Vec<(String, &'static str)> {
@@ -34,33 +177,34 @@ fn banned() -> Vec<(String, &'static str)> {
     ]
 }
 
+fn all_sources() -> Vec<Source> {
+    let files = sources(&root(), "");
+    assert!(files.len() > 50, "only {} sources were found", files.len());
+    files
+}
+
 #[test]
 fn sources_are_short_and_finished() {
-    let mut files = Vec::new();
-    collect(&referee_tests::root(), &mut files);
-    assert!(files.len() > 50, "only {} sources were found", files.len());
     let mut faults = Vec::new();
-    for file in &files {
-        let text = fs::read_to_string(file).expect("a source is a text");
-        inspect(file, &text, &mut faults);
+    for file in all_sources() {
+        inspect(&file, &mut faults);
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-fn inspect(file: &Path, text: &str, faults: &mut Vec<String>) {
-    let root = referee_tests::root();
-    let name = file.strip_prefix(&root).unwrap_or(file).display();
-    let lines = text.lines().count();
-    if lines > FILE_LINES_MAX && !LONG_FILES.iter().any(|long| file.ends_with(long)) {
+fn inspect(file: &Source, faults: &mut Vec<String>) {
+    let name = file.path.display();
+    let lines = file.text.lines().count();
+    if lines > FILE_LINES_MAX {
         faults.push(format!("{name}: {lines} lines, above {FILE_LINES_MAX}"));
     }
-    if !text.starts_with("//!") && !text.starts_with("#!") {
+    if !file.text.starts_with("//!") && !file.text.starts_with("#!") {
         faults.push(format!(
             "{name}: the first line does not say what the module does"
         ));
     }
     let banned = banned();
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in file.text.lines().enumerate() {
         let place = format!("{name}:{}", number + 1);
         let chars = line.chars().count();
         // A single text that cannot be broken, such as a position, may be longer.
@@ -80,17 +224,138 @@ fn inspect(file: &Path, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let entries = fs::read_dir(folder).expect("a folder of the project can be read");
-    for entry in entries.map(|entry| entry.expect("an entry of a folder can be read")) {
-        let path = entry.path();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if path.is_dir() {
-            if !name.starts_with('.') && !SKIPPED.contains(&name.as_str()) {
-                collect(&path, files);
+#[test]
+fn functions_are_short_or_named_with_a_reason() {
+    let mut faults = Vec::new();
+    let mut unused: BTreeSet<(&str, &str)> = LONG_FUNCTIONS
+        .iter()
+        .map(|(file, function, _)| (*file, *function))
+        .collect();
+    for file in all_sources() {
+        let path = file.path.display().to_string();
+        for found in functions(&file.syntax()) {
+            if found.lines <= FUNCTION_LINES_MAX {
+                continue;
             }
-        } else if name.ends_with(".rs") {
-            files.push(path);
+            let is_named = LONG_FUNCTIONS
+                .iter()
+                .find(|(file, function, _)| *file == path && *function == found.name);
+            match is_named {
+                Some((file, function, _)) => _ = unused.remove(&(file, function)),
+                None => faults.push(format!(
+                    "{path}:{}: {} has {} lines, above {FUNCTION_LINES_MAX}",
+                    found.line, found.name, found.lines
+                )),
+            }
         }
     }
+    let stale = unused.iter();
+    faults.extend(stale.map(|(file, function)| {
+        format!("{file}: {function} is not longer than others, so it needs no exception")
+    }));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// How a file reads the clock of the machine or waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    /// The clock of the machine, which no test can move.
+    Real,
+    /// A wait on the time of the runtime, which is virtual where a test says so.
+    Runtime,
+}
+
+/// Returns the time that a path stands for, if it does.
+fn time_of(path: &[String]) -> Option<Time> {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    match path.as_slice() {
+        ["std" | "core", "time", "Instant" | "SystemTime", ..] => Some(Time::Real),
+        [.., "thread", "sleep" | "sleep_ms"] => Some(Time::Real),
+        [
+            ..,
+            "time",
+            "sleep" | "sleep_until" | "interval" | "interval_at",
+        ] => Some(Time::Runtime),
+        _ => None,
+    }
+}
+
+/// Returns where a file has to do with time.
+fn times(file: &Source) -> Vec<(usize, Time)> {
+    let paths = names(&file.syntax(), true).full_paths();
+    let found = paths.iter().filter_map(|path| {
+        let time = time_of(&path.segments)?;
+        Some((path.line, time))
+    });
+    found.collect()
+}
+
+/// Whether a file may have to do with such a time without a reason of its own.
+fn is_free(file: &Source, time: Time) -> bool {
+    let measures = ["benches", "examples"];
+    let mut parts = file.path.iter().filter_map(|part| part.to_str());
+    if parts.any(|part| measures.contains(&part)) {
+        return true;
+    }
+    match time {
+        Time::Real => false,
+        // What is shipped waits on the runtime; a test does so where its time is virtual.
+        Time::Runtime => !file.is_proof() || file.text.contains("start_paused = true"),
+    }
+}
+
+#[test]
+fn clocks_are_read_and_waited_for_where_a_reason_stands() {
+    let lists = CLOCKS.iter().chain(REAL_TIME);
+    let mut unused: BTreeSet<&str> = lists.clone().map(|(file, _)| *file).collect();
+    let mut faults = Vec::new();
+    for file in all_sources() {
+        let path = file.path.display().to_string();
+        for (line, time) in times(&file) {
+            if is_free(&file, time) {
+                continue;
+            }
+            match lists.clone().find(|(named, _)| *named == path) {
+                Some((named, _)) => _ = unused.remove(named),
+                None => faults.push(format!(
+                    "{path}:{line}: {time:?} time; take it as an argument, run on virtual time, or \
+                     give the file a reason on a list of this suite"
+                )),
+            }
+        }
+    }
+    let stale = unused.iter();
+    faults.extend(stale.map(|file| format!("{file}: stands on a list and reads no clock")));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_clock_is_found_however_it_is_named() {
+    let count = |text: &str| {
+        let file = Source {
+            path: "crates/room/src/file.rs".into(),
+            text: text.to_owned(),
+        };
+        times(&file).len()
+    };
+    assert_eq!(
+        count("use std::time::Duration; fn f() { g(Duration::ZERO) }"),
+        0
+    );
+    assert_eq!(
+        count("use tokio::time::Instant; fn f() { Instant::now(); }"),
+        0
+    );
+    assert_eq!(count("use std::time::{Duration, Instant};"), 1);
+    assert_eq!(count("use std::time; fn f() { time::Instant::now(); }"), 1);
+    assert_eq!(
+        count("use std::time as t; fn f() { t::SystemTime::now(); }"),
+        1
+    );
+    assert_eq!(
+        count("fn f() { assert!(std::time::Instant::now() > g()); }"),
+        1
+    );
+    assert_eq!(count("use std::thread; fn f() { thread::sleep(g()); }"), 1);
+    assert_eq!(count("use tokio::time::sleep; fn f() { sleep(g()); }"), 1);
 }

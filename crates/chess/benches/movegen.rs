@@ -3,6 +3,8 @@
 //! `cargo bench -p referee-chess` first measures each group of positions with criterion, then
 //! prints ratios out of rounds in which the three take turns, so that noise hits all alike.
 
+#![expect(clippy::disallowed_types, reason = "a benchmark measures real time")]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

@@ -11,6 +11,12 @@
 //! assert_eq!(position.count_legal_moves(), 20);
 //! ```
 
+#![expect(
+    unsafe_code,
+    reason = "tables and lists are indexed without bounds, and PEXT is called where it is there; \
+              each place says why it may"
+)]
+
 pub mod chess960;
 pub mod mailbox;
 pub mod rays;

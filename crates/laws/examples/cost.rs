@@ -60,9 +60,10 @@ fn long_game(with_draws: bool) -> Vec<String> {
             .filter(|&mv| history.repetitions_after(mv) < 3)
             .collect();
         if choice.is_empty() {
+            // A check, most often, that only such a move answers.
             choice = (&all)
                 .into_iter()
-                .filter(|&mv| is_fit(position, mv))
+                .filter(|&mv| position.after_unchecked(mv).has_legal_moves())
                 .collect();
         }
         let mv = choice[(number >> 8) as usize % choice.len()];
@@ -116,7 +117,9 @@ fn report(name: &str, mut game: Game, moves: &[String]) -> f64 {
                 applied.expect("it was judged a moment ago");
                 black_box(game);
             }),
-            least(|| drop(black_box(game.mate_question()))),
+            least(|| {
+                black_box(game.asks_about_mate());
+            }),
         ];
         for (sum, part) in sums.iter_mut().zip(parts) {
             *sum += part / moves.len() as f64;

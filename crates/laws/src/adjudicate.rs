@@ -104,6 +104,29 @@ pub(crate) fn end_on_board(
     end_by_draw(history, captures, profile)
 }
 
+/// Returns the end that the moves of a record bring about without a claim and without the clock, or
+/// `None` where the game goes on. A [`Game`](crate::Game) answers that for a game in progress.
+///
+/// The half-moves that the first position counts are without a capture.
+///
+/// ```
+/// use referee_chess::Position;
+/// use referee_laws::{History, Profile, end_by_itself};
+///
+/// let mut history = History::new(Position::startpos());
+/// for san in ["f3", "e5", "g4", "Qh4#"] {
+///     assert_eq!(end_by_itself(&history, &Profile::fide_standard()), None);
+///     history.play(history.read(san)?)?;
+/// }
+/// let outcome = end_by_itself(&history, &Profile::fide_standard());
+/// assert!(outcome.is_some_and(|outcome| outcome.text == "Black wins by checkmate."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn end_by_itself(history: &History, profile: &Profile) -> Option<Outcome> {
+    end_on_board(history, (0, history.base().halfmove_clock()), profile)
+}
+
 /// Whether the side that is not to move stands in check, as only an illegal move can bring about.
 pub(crate) fn is_irregular(position: &Position) -> bool {
     let king = position.king(!position.turn());

@@ -39,7 +39,6 @@ mod mate;
 mod outcome;
 mod profile;
 mod question;
-mod review;
 mod ruling;
 mod standing;
 
@@ -47,7 +46,7 @@ pub use action::{
     Action, ClaimDecision, ClaimIntent, Decision, DrawClaim, Intent, MoveIntent, Score, Seat,
     TouchIntent,
 };
-pub use adjudicate::Adjudication;
+pub use adjudicate::{Adjudication, end_by_itself};
 pub use articles::{Citation, EDITION};
 pub use claim::AvailableClaim;
 pub use clock::{
@@ -59,7 +58,9 @@ pub use clock::{
 pub use game::{ApplyError, Effects, Entry, Game, GameError, Start, Timing};
 pub use history::{History, HistoryError, StandError};
 pub use judge::{Judgment, MATE_BUDGET_ON_END};
-pub use mate::{CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate, can_mate_by};
+pub use mate::{
+    CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate, can_mate_by, cannot_have_won,
+};
 pub use outcome::{ClockReading, Evidence, GameResult, Outcome, Termination};
 pub use profile::{
     AbortRule, Allowed, BothFlags, DisconnectRule, DrawRule, FiftyReset, FlagMode, FlagVsOpenOffer,
@@ -71,6 +72,5 @@ pub use profile::{
 pub use question::MateQuestion;
 pub use referee_chess::Color;
 pub use referee_mate::Budget;
-pub use review::{Finding, Review};
 pub use ruling::{Reason, Ruling, Verdict};
 pub use standing::{Bound, Breach, PendingClaim, Phase, Sides, Standing, Touched};

@@ -204,6 +204,19 @@ pub(crate) fn examine(
     }
 }
 
+/// Returns the quick proof that a side has not won the game that a record tells: neither by a flag
+/// nor by a resignation nor by illegal moves, since it cannot mate (5.1.2, 6.9, 7.5.5). `None`
+/// where it may have won, and where the profile lets a resignation win whatever the board.
+#[must_use]
+pub fn cannot_have_won(history: &History, side: Color, profile: &Profile) -> Option<NoMate> {
+    let parameters = &profile.parameters;
+    if !parameters.resign_no_mate_draw {
+        return None;
+    }
+    let rules = (profile, Purpose::Flag, Tier::Quick);
+    examine(parameters.flag_exception, history, side, rules).no_mate()
+}
+
 /// A king alone, or with one bishop or knight.
 fn is_lone_minor(position: &Position, side: Color) -> bool {
     let board = position.board();

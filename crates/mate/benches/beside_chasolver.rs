@@ -5,6 +5,8 @@
 //! structures. The four answers to one question follow each other, so that what else the machine
 //! does slows all of them alike. Ends with the ratios of the means: ours to theirs.
 
+#![expect(clippy::disallowed_types, reason = "a benchmark measures real time")]
+
 #[path = "../tests/common/mod.rs"]
 mod common;
 

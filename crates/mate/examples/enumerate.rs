@@ -6,6 +6,8 @@
 //! mirrored or with equal men exchanged are asked about once. Ends with 1 if an answer differs
 //! from the table.
 
+#![expect(clippy::disallowed_types, reason = "it shows how long it took")]
+
 #[path = "../tests/common/mod.rs"]
 mod common;
 

@@ -4,6 +4,8 @@
 //! the format of the module `suite`. Prints each query that fails, a line for each file, and at
 //! the end `N passed, M failed`. Ends with 1 if any failed.
 
+#![expect(clippy::disallowed_types, reason = "it shows how long it took")]
+
 use std::time::{Duration, Instant};
 
 use referee_mate::Budget;

@@ -5,6 +5,8 @@
 //! counters on a position one after the other; what is printed are medians, in millions of nodes
 //! per second, and the ratios of their geometric means.
 
+#![expect(clippy::disallowed_types, reason = "a benchmark measures real time")]
+
 use std::str::FromStr;
 use std::sync::LazyLock;
 use std::time::Instant;

@@ -9,6 +9,11 @@
 //! Nothing here reads a clock, a file or an environment; progress and cancellation come in as
 //! arguments.
 
+#![allow(
+    unsafe_code,
+    reason = "PEXT is called where the processor has it; the place says why it may"
+)]
+
 pub mod limits;
 pub mod simple;
 

@@ -9,6 +9,8 @@
 //! whose reading of the file and start count, too; the file is long, and in memory. With
 //! `--record` only our record is read, for a profiler.
 
+#![expect(clippy::disallowed_types, reason = "a benchmark measures real time")]
+
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -23,6 +23,8 @@
 //! assert_eq!(games, 1);
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod commands;
 mod export;
 mod fault;

@@ -1,5 +1,10 @@
 //! Texts that are made to hurt: memory stays bounded, time linear, and each ends in a clear fault.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "how the time of reading grows is measured"
+)]
+
 mod support;
 
 use std::fs;

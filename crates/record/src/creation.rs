@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use prost_types::Timestamp;
 use referee_api::v1;
 use referee_chess::{Fen, Position};
 use referee_laws::{Game, Sides, Start, Timing};
@@ -9,13 +10,14 @@ use referee_laws::{Game, Sides, Start, Timing};
 use crate::convert::clocks::{limited, read_timing, write_settings};
 use crate::convert::position::{from_game_error, read_start};
 use crate::convert::profile::{read_profile, write_profile};
+use crate::convert::ruling::write_outcome;
 use crate::error::Error;
 use crate::fields::Fields;
 use crate::limits;
 use crate::name::check_game_id;
 
 /// Checks and reads the game of a creation: the genesis as it is to be stored, but for its name,
-/// its outcome and its time, and the game that begins with it.
+/// its outcome and its time ([`complete_genesis`]), and the game that begins with it.
 ///
 /// # Errors
 ///
@@ -68,6 +70,26 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
         ..v1::Game::default()
     };
     Ok((genesis, game))
+}
+
+/// Completes the genesis of a creation with what the caller does not say: the name of the game, when
+/// it was created, the position that it begins in, so that a list shows it without playing the
+/// moves before it, and the outcome, if that position is the end of a game.
+#[must_use]
+pub fn complete_genesis(
+    genesis: v1::Game,
+    game: &Game,
+    name: String,
+    create_time: Option<Timestamp>,
+) -> v1::Game {
+    let points = game.profile().parameters.points;
+    v1::Game {
+        name,
+        fen: game.position().to_string(),
+        outcome: Some(write_outcome(game.outcome(), points)),
+        create_time,
+        ..genesis
+    }
 }
 
 /// Adds to a start what had happened before, where the game is taken over from elsewhere.

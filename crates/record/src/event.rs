@@ -3,7 +3,7 @@
 use prost::Message;
 use referee_api::v1;
 use referee_chess::{Position, UciMove};
-use referee_laws::{Effects, Game, GameResult, Judgment, MateTest};
+use referee_laws::{Effects, Game, Judgment};
 
 use crate::convert::clocks::write_line;
 use crate::convert::conduct::write_standing;
@@ -89,7 +89,7 @@ pub fn build_event(
         state: state(&after.game, after.sequence),
         update_time_us: after.update_time_us,
         deadline_us: deadline_us(&after.game),
-        asks: asks_for_mate(&after.game, event.r#move.is_some()),
+        asks: after.game.mate_question().is_some(),
     };
     Ok(PendingEvent {
         response: answer_of(event),
@@ -168,17 +168,5 @@ fn write_any_move(position: &Position, uci: UciMove) -> v1::Move {
             uci: uci.to_string(),
             ..v1::Move::default()
         },
-    }
-}
-
-/// Returns whether the whole solver could change something: after a move that the game goes on
-/// from, and where a win is provisional.
-fn asks_for_mate(game: &Game, has_played: bool) -> bool {
-    if game.profile().parameters.dead_position != MateTest::Full {
-        return false;
-    }
-    match game.outcome() {
-        None => has_played,
-        Some(outcome) => outcome.provisional && matches!(outcome.result, GameResult::Win(_)),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::convert::time::duration_of;
 use crate::error::{Error, Violation};
 
 /// Collects what is wrong with the fields of one request.
@@ -112,14 +113,7 @@ impl Fields {
         range: (Duration, Duration),
     ) -> Duration {
         let Some(value) = value else { return default };
-        // The library's own conversion normalizes, and overflows on the ends of the range.
-        let seconds = u64::try_from(value.seconds).ok();
-        let nanos = u32::try_from(value.nanos).ok();
-        let nanos = nanos.filter(|&nanos| nanos < 1_000_000_000);
-        let duration = seconds
-            .zip(nanos)
-            .map(|(seconds, nanos)| Duration::new(seconds, nanos));
-        match duration {
+        match duration_of(value) {
             Some(duration) if (range.0..=range.1).contains(&duration) => duration,
             _ => {
                 let (low, high) = (range.0.as_secs(), range.1.as_secs());

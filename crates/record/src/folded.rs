@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use prost::Message;
 use referee_api::v1;
-use referee_chess::Color;
-use referee_laws::{FlagMode, Game, Keeper, Phase, Time};
+use referee_laws::{Game, Phase, Time};
 
 use crate::convert::InContract;
 use crate::convert::conduct::write_standing;
 use crate::convert::ruling::{write_adjudication, write_bound, write_outcome};
-use crate::convert::stored::{stored_effects, stored_genesis};
+use crate::convert::stored::{stored_effects, stored_event, stored_genesis};
 use crate::convert::time::{read_us, write_us};
 use crate::error::Error;
 
@@ -98,6 +98,46 @@ impl FoldedGame {
     }
 }
 
+/// Writes a game as a list shows it, without folding it: from its genesis, the last event if there is
+/// one, and what the store says of it.
+///
+/// # Errors
+///
+/// [`Error::Damaged`] where the genesis or the event cannot be read.
+pub fn write_summary(
+    genesis: &[u8],
+    last: Option<&[u8]>,
+    state: i32,
+    update_time_us: i64,
+) -> Result<v1::Game, Error> {
+    let genesis = v1::Game::decode(genesis).map_err(|error| Error::damaged(error.to_string()))?;
+    let summary = match last {
+        None => genesis,
+        Some(event) => {
+            let event = stored_event(event)?;
+            v1::Game {
+                sequence: event.sequence,
+                fen: event.fen,
+                draw_offer: event.draw_offer,
+                outcome: event.outcome,
+                bound_move: event.bound_move,
+                standing: event.standing,
+                ..genesis
+            }
+        }
+    };
+    Ok(v1::Game {
+        state,
+        update_time: Some(write_us(update_time_us)),
+        // A list is for finding a game: its moves come with the game itself.
+        initial_position: summary.initial_position.map(|position| v1::Position {
+            moves: Vec::new(),
+            ..position
+        }),
+        ..summary
+    })
+}
+
 /// Writes whose offer of a draw stands.
 pub(crate) fn write_offer(game: &Game) -> v1::Seat {
     let seat = game.standing().draw_offer.map(referee_laws::Seat::Player);
@@ -118,24 +158,11 @@ pub fn state(game: &Game, sequence: i64) -> v1::game::State {
     }
 }
 
-/// Returns whose flag falls by itself if nothing happens before, and when.
-#[must_use]
-pub fn deadline(game: &Game) -> Option<(Color, Time)> {
-    let clocks = &game.standing().clocks;
-    let falls_by_itself = game.keeper() == Keeper::Referee
-        && game.profile().parameters.flag_mode == FlagMode::Clock
-        && game.outcome().is_none();
-    let side = clocks.running.filter(|_| falls_by_itself)?;
-    // A flag that is known to be down has had its consequences.
-    let deadline = clocks.deadline()?;
-    (!clocks.side(side).flag_down).then_some((side, deadline))
-}
-
 /// Returns when a flag of the game falls by itself if nothing happens before, in microseconds since
 /// 1970.
 #[must_use]
 pub fn deadline_us(game: &Game) -> Option<i64> {
-    deadline(game).map(|(_, time)| time_us(time))
+    game.deadline().map(|(_, time)| time_us(time))
 }
 
 /// Returns a point of the time line of a game that the referee keeps the time of, in microseconds

@@ -55,12 +55,12 @@ mod replay;
 mod request_hash;
 mod signature;
 
-pub use creation::{check_labels, read_creation};
+pub use creation::{check_labels, complete_genesis, read_creation};
 pub use error::{Error, Violation};
 pub use event::{PendingEvent, PendingWrite, answer_of, build_event};
 pub use fields::Fields;
 pub use finding::Finding;
-pub use folded::{FoldedGame, deadline, deadline_us, state, time_us};
+pub use folded::{FoldedGame, deadline_us, state, time_us, write_summary};
 pub use name::{read_name, resource_name};
 pub use replay::{Replay, ReplayError};
 pub use request_hash::{hash_action, hash_creation};

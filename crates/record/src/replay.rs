@@ -11,9 +11,8 @@ use crate::convert::InContract;
 use crate::convert::action::{Submitted, read_stored_action};
 use crate::convert::clocks::time_of;
 use crate::convert::enums::can_mate_name;
-use crate::convert::ruling::write_outcome;
 use crate::convert::time::{read_us, stored_ms, stored_time};
-use crate::creation::read_creation;
+use crate::creation::{complete_genesis, read_creation};
 use crate::error::Error;
 use crate::event::build_event;
 use crate::folded::FoldedGame;
@@ -101,13 +100,8 @@ impl Replay {
             request_id: "replay".to_owned(),
         };
         let (created, game) = read_creation(&request)?;
-        let points = game.profile().parameters.points;
-        Ok(v1::Game {
-            name: genesis.name.clone(),
-            outcome: Some(write_outcome(game.outcome(), points)),
-            create_time: genesis.create_time,
-            ..created
-        })
+        let name = genesis.name.clone();
+        Ok(complete_genesis(created, &game, name, genesis.create_time))
     }
 
     /// Judges the action of an entry at the entry's time, and returns the answer that this referee

@@ -1,10 +1,10 @@
 //! `referee judge`: re-judges games from files in Portable Game Notation, under any profile and on
 //! all cores, and never stops at a bad game.
 
+mod games;
 mod output;
 mod source;
 mod split;
-mod verdict;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use rayon::prelude::*;
 use referee_laws::{PROFILE_NAMES, Profile};
 
 use crate::EXIT_USAGE;
+use games::{Judge, Line};
 use output::{Output, Summary};
 use source::{PIECE_BYTES, Source};
 use split::{Splitter, Work};
-use verdict::{Judge, Line};
 
 /// Pieces of work that wait for a core, for each of them.
 const WAITING_PER_THREAD: usize = 2;

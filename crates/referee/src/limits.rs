@@ -1,13 +1,17 @@
 //! Every limit of the command line, in one place.
 
-/// The longest part of a record file, in bytes: a genesis of 1 MiB in base64, with room for blanks.
-pub(crate) const RECORD_PART_BYTES_MAX: u64 = 2 << 20;
-/// The greatest number of problems that are named for one file; of the rest only the number is.
-pub(crate) const PROBLEMS_NAMED_MAX: usize = 100;
-/// With more problems than this the rest of a record is not judged any more: who made it up should
-/// not have us work through all of it.
-pub(crate) const PROBLEMS_FOLLOWED_MAX: u64 = 1_000;
-/// How much of a value is shown where two differ, in characters.
-pub(crate) const VALUE_SHOWN_CHARS_MAX: usize = 160;
+use std::time::Duration;
+
+/// How long the own server of `referee conform` may take to end.
+pub(crate) const OWN_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest time that a server may take for the next part of a record, in seconds.
 pub(crate) const EXPORT_SILENCE_SECONDS_MAX: u64 = 60;
+/// The longest line of a suite of `referee can-mate`, in bytes.
+pub(crate) const MATE_SUITE_LINE_BYTES_MAX: u64 = 1_024;
+/// The positions of such a suite that are worked on together.
+pub(crate) const MATE_SUITE_BATCH: usize = 4_096;
+/// The longest suite of `referee perft`, in bytes.
+pub(crate) const PERFT_SUITE_BYTES_MAX: u64 = 256 << 20;
+/// The longest file that is read as a checkpoint of `referee perft`, in bytes: 200,000 units of 50
+/// bytes each and room to spare.
+pub(crate) const CHECKPOINT_BYTES_MAX: u64 = 32 << 20;

@@ -5,23 +5,24 @@
 
 #![forbid(unsafe_code)]
 
-mod can_mate_command;
-mod conform_command;
-mod export_command;
+mod commands;
+mod exit;
 mod judge_command;
 mod limits;
 mod log;
-mod perft_command;
-mod record_file;
-mod serve_command;
-mod verify_command;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// The exit code for a command line that makes no sense (`EX_USAGE` of sysexits.h).
-const EXIT_USAGE: u8 = 64;
+use commands::can_mate::CanMateArguments;
+use commands::conform::ConformArguments;
+use commands::export::ExportArguments;
+use commands::perft::PerftArguments;
+use commands::serve::ServeArguments;
+use commands::verify::VerifyArguments;
+use exit::EXIT_USAGE;
+use judge_command::JudgeArguments;
 
 /// A chess referee: it rules on moves and games, with reasons, and forgets nothing.
 #[derive(Debug, Parser)]
@@ -36,19 +37,19 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Runs the gRPC service.
-    Serve(serve_command::ServeArguments),
+    Serve(ServeArguments),
     /// Says whether a side can still mate by any series of legal moves.
-    CanMate(can_mate_command::CanMateArguments),
+    CanMate(CanMateArguments),
     /// Re-judges games from files in Portable Game Notation.
-    Judge(judge_command::JudgeArguments),
+    Judge(JudgeArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
-    Perft(perft_command::PerftArguments),
+    Perft(PerftArguments),
     /// Plays conformance cases through the API of a referee, this one or another.
-    Conform(conform_command::ConformArguments),
+    Conform(ConformArguments),
     /// Writes the record of a game, to be checked by `referee verify`.
-    Export(export_command::ExportArguments),
+    Export(ExportArguments),
     /// Checks exported game records: hash chain, signature, rulings, board and clocks.
-    Verify(verify_command::VerifyArguments),
+    Verify(VerifyArguments),
 }
 
 fn main() -> ExitCode {

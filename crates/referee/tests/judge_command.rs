@@ -44,6 +44,7 @@ const GAMES: &[(&str, &[&str])] = &[
     ),
     ("[FEN \"nonsense\"]\n\n1. e4 *", &["invalid-fen"]),
     ("1. e4 {open", &["unclosed-comment"]),
+    ("1. f3 e5 2. g4 Qh4# *", &["result-missing"]),
 ];
 
 fn judge(arguments: &[&str]) -> Command {

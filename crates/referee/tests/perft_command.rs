@@ -1,6 +1,8 @@
 //! `referee perft` as people and scripts run it: totals, JSON, suites, exit codes, and a count
 //! that is interrupted and goes on.
 
+#![expect(clippy::disallowed_types, reason = "a process is waited for")]
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;

@@ -112,11 +112,7 @@ impl ServiceError {
     }
 
     /// Returns the error of a creation that the store did not take.
-    pub(crate) fn from_create(
-        error: CreateError,
-        key: &GameKey,
-        request_id: &str,
-    ) -> ServiceError {
+    pub(crate) fn from_create(error: CreateError, key: &GameKey, request_id: &str) -> ServiceError {
         match error {
             CreateError::NameTaken => ServiceError::NameTaken {
                 name: referee_record::resource_name(&key.game),
@@ -167,7 +163,10 @@ impl fmt::Display for ServiceError {
             Self::Invalid(error) => error.fmt(f),
             Self::InvalidPageToken => f.write_str("the page token does not belong to the request"),
             Self::RequestIdReused { request_id } => {
-                write!(f, "the request id {request_id} came before with other content")
+                write!(
+                    f,
+                    "the request id {request_id} came before with other content"
+                )
             }
             Self::StreamProtocol { field, description } => write!(f, "{field} {description}"),
             Self::GameNotFound { name } => write!(f, "there is no game {name}"),
@@ -176,7 +175,10 @@ impl fmt::Display for ServiceError {
                 write!(f, "the game is at sequence {actual}, not {expected}")
             }
             Self::SequenceAhead { after, actual } => {
-                write!(f, "the game is at sequence {actual}, so nothing follows {after} yet")
+                write!(
+                    f,
+                    "the game is at sequence {actual}, so nothing follows {after} yet"
+                )
             }
             Self::GameFull { name, limit } => write!(f, "{name} is full (limit {limit})"),
             Self::SlowConsumer => f.write_str("the stream is read too slowly"),

@@ -178,14 +178,16 @@ impl Server {
         stop.cancel();
         set_health(&health, ServingStatus::NotServing).await;
         let drained = async {
-            let ended = match ended {
-                Some(ended) => ended,
-                None => serving.await,
+            let serving = async {
+                match ended {
+                    Some(ended) => ended,
+                    None => serving.await,
+                }
             };
+            // The last sign of life is given at once: from here on clocks stand still.
+            let (ended, ()) = tokio::join!(serving, background.stop());
             tasks.close();
             tasks.wait().await;
-            // The last sign of life is the last thing that is written.
-            background.stop().await;
             ended
         };
         match tokio::time::timeout(drain_timeout, drained).await {
@@ -230,8 +232,8 @@ impl Server {
             pool,
             record_key: self.options.record_key.clone().map(Arc::new),
         };
-        let rules = RulesServiceServer::new(rules)
-            .max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
+        let rules =
+            RulesServiceServer::new(rules).max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
         let (v1, v1alpha) = (reflection(), reflection());
         Ok(Routes::new(rules)
             .add_service(StreamingGames::new(games))

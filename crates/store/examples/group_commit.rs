@@ -11,6 +11,8 @@
 //! queue allow, and nothing kept in order or found again. All run in turns; the figures are medians
 //! of the rounds.
 
+#![expect(clippy::disallowed_types, reason = "it shows how long it took")]
+
 use std::error::Error;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write as _};

@@ -1,5 +1,7 @@
 //! Offers, claims, takebacks, ends: what happens in a game, one call after another.
 
+#![expect(clippy::disallowed_types, reason = "a process is measured")]
+
 use std::time::{Duration, Instant};
 
 use prost::Message as _;

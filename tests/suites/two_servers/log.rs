@@ -1,11 +1,12 @@
 //! What the other server has written.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prost::Message;
 use referee_api::v1::{ExportPgnRequest, ListGamesRequest, Seat};
 use referee_tests::pair::Pair;
 use referee_tests::wire::{self, details, make_move, on_move, resign};
+use tokio::time::Instant;
 use tonic::Code;
 
 use super::{act, act_on, both, create, events, next_event, read, snapshot, watch};

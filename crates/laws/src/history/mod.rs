@@ -283,6 +283,12 @@ impl History {
         self.keys_from(0)
     }
 
+    /// Returns the key of the position of a ply; `None` ahead of the game.
+    #[must_use]
+    pub fn key_of(&self, ply: u32) -> Option<PositionKey> {
+        (ply <= self.ply()).then(|| self.plies.get(ply as usize).key)
+    }
+
     /// Returns the keys of the positions since the last capture or pawn move, oldest first: none
     /// from before can occur again.
     #[must_use]

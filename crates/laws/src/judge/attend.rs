@@ -1,6 +1,6 @@
 //! Being there: the start of the game, arrivals, pauses, adjournment, and what the referee finds.
 
-use referee_chess::Color;
+use referee_chess::{Color, Position};
 
 use super::draft::Draft;
 use super::draw_for_no_mate;
@@ -182,7 +182,8 @@ impl Game {
         let ply = self.history().ply();
         if let (CanMate::No(white), CanMate::No(black)) = (&found.white, &found.black)
             && found.ply <= ply
-            && self.can_end_at(found.ply)
+            && self.is_open_at(found.ply)
+            && can_be_dead(self.history().up_to(found.ply).position())
         {
             // The game ended on the ply at which the position arose (5.2.2).
             let text = format!(
@@ -238,9 +239,9 @@ impl Game {
         Ok(draft)
     }
 
-    /// Whether a dead position that was found late may still end the game: where the game goes on,
-    /// or ended after it by something that comes second to it (5.2.2).
-    pub(crate) fn can_end_at(&self, ply: u32) -> bool {
+    /// Whether a dead position of a ply may still end the game: where the game goes on, or ended
+    /// after it by something that comes second to it (5.2.2).
+    pub(crate) fn is_open_at(&self, ply: u32) -> bool {
         let parameters = &self.profile().parameters;
         if parameters.dead_position != MateTest::Full || parameters.dead_position_claim {
             // The profile goes by a table of material, or by a claim.
@@ -256,10 +257,6 @@ impl Game {
         if ply == 0 {
             return false;
         }
-        let at = self.history().up_to(ply);
-        if is_irregular(at.position()) || !at.position().has_legal_moves() {
-            return false;
-        }
         match self.outcome() {
             None => true,
             Some(outcome) => {
@@ -271,6 +268,12 @@ impl Game {
             }
         }
     }
+}
+
+/// Whether a position can be dead: not where the game ends on it by other means, or where an
+/// illegal one stands, by which nothing ends (A.5.4).
+pub(crate) fn can_be_dead(position: &Position) -> bool {
+    !is_irregular(position) && position.has_legal_moves()
 }
 
 /// The forfeit of a side that is not there in time, or of both (6.7).

@@ -29,6 +29,7 @@ use crate::profile::{FlagMode, MateTest, UndeterminedPolicy};
 use crate::ruling::{Reason, Ruling, Verdict};
 use crate::standing::Phase;
 
+pub(crate) use attend::can_be_dead;
 use draft::Draft;
 
 /// What the referee says to an action, and the entry that came of it, if any.

@@ -35,6 +35,10 @@ pub fn check_move_text(field: &str, text: &str, fields: &mut Fields) {
 }
 
 /// Reads an action; what `request_id` and `expected_sequence` ask is not looked at here.
+///
+/// # Errors
+///
+/// [`Error::InvalidFields`] with all that is wrong with it.
 pub fn read_action(message: &v1::Action) -> Result<Submitted, Error> {
     let mut fields = Fields::default();
     fields.request_id("action.request_id", &message.request_id);
@@ -42,6 +46,10 @@ pub fn read_action(message: &v1::Action) -> Result<Submitted, Error> {
 }
 
 /// Reads an action that was recorded: the service itself may have named it, as an import does.
+///
+/// # Errors
+///
+/// [`Error::InvalidFields`] with all that is wrong with it.
 pub fn read_stored_action(message: &v1::Action) -> Result<Submitted, Error> {
     read_wanted(message, Fields::default())
 }
@@ -97,14 +105,7 @@ impl Reader<'_> {
         use v1::action::Kind;
         match kind {
             Kind::MakeMove(it) => self.make_move(it),
-            Kind::OfferDraw(it) => {
-                let field = "action.offer_draw.condition";
-                self.fields
-                    .length(field, &it.condition, limits::REASON_BYTES_MAX);
-                Intent::OfferDraw {
-                    conditional: !it.condition.is_empty(),
-                }
-            }
+            Kind::OfferDraw(it) => self.offer(it),
             Kind::AnswerDraw(it) if it.accept => Intent::AcceptDraw,
             Kind::AnswerDraw(_) => Intent::DeclineDraw,
             Kind::ClaimDraw(it) => self.claim(it),
@@ -122,16 +123,7 @@ impl Reader<'_> {
                 square: self.square("action.place_promotion.square", &it.square),
                 role: self.role("action.place_promotion.role", it.role),
             },
-            Kind::DisplacePieces(it) => {
-                let field = "action.displace_pieces.squares";
-                let count = it.squares.len();
-                self.fields
-                    .count(field, "squares", count, limits::DISPLACED_SQUARES_MAX);
-                for name in it.squares.iter().take(limits::DISPLACED_SQUARES_MAX) {
-                    self.square(field, name);
-                }
-                Intent::Displace
-            }
+            Kind::DisplacePieces(it) => self.displace(it),
             Kind::RestorePieces(_) => Intent::Restore,
             Kind::WithdrawOffer(_) => Intent::WithdrawOffer,
             Kind::WithdrawClaim(_) => Intent::WithdrawClaim,
@@ -147,12 +139,7 @@ impl Reader<'_> {
             Kind::StartGame(_) => Intent::Start,
             Kind::Arrive(_) => Intent::Arrive,
             Kind::ReportDefaultTime(_) => Intent::DefaultTime,
-            Kind::PauseGame(it) => {
-                let field = "action.pause_game.reason";
-                self.fields
-                    .length(field, &it.reason, limits::REASON_BYTES_MAX);
-                Intent::Pause
-            }
+            Kind::PauseGame(it) => self.pause(it),
             Kind::ResumeGame(it) => self.resume(it),
             Kind::AbortGame(_) => Intent::Abort,
             Kind::ReportNoStart(it) => Intent::NoStart {
@@ -164,22 +151,53 @@ impl Reader<'_> {
             },
             Kind::TakeBack(it) if it.answer => Intent::AnswerTakeBack { accept: it.accept },
             Kind::TakeBack(_) => Intent::TakeBack,
-            Kind::SealMove(it) => {
-                check_move_text("action.seal_move.move", &it.r#move, self.fields);
-                Intent::Seal {
-                    text: it.r#move.clone(),
-                }
-            }
+            Kind::SealMove(it) => self.seal(it),
             Kind::SignResult(it) => self.signed(it),
-            Kind::ArbiterDecision(it) => self.decision(it),
-            Kind::RefereeFinding(_) => {
-                self.fields.refuse(
-                    "action.referee_finding",
-                    "is only in events: what the referee finds it finds by itself",
-                );
-                Intent::Resign
-            }
+            Kind::ArbiterDecision(it) => self.arbiter(it),
+            Kind::RefereeFinding(_) => self.finding(),
         }
+    }
+
+    fn offer(&mut self, message: &v1::OfferDraw) -> Intent {
+        let field = "action.offer_draw.condition";
+        self.fields
+            .length(field, &message.condition, limits::REASON_BYTES_MAX);
+        Intent::OfferDraw {
+            conditional: !message.condition.is_empty(),
+        }
+    }
+
+    fn displace(&mut self, message: &v1::DisplacePieces) -> Intent {
+        let field = "action.displace_pieces.squares";
+        let count = message.squares.len();
+        self.fields
+            .count(field, "squares", count, limits::DISPLACED_SQUARES_MAX);
+        for name in message.squares.iter().take(limits::DISPLACED_SQUARES_MAX) {
+            self.square(field, name);
+        }
+        Intent::Displace
+    }
+
+    fn pause(&mut self, message: &v1::PauseGame) -> Intent {
+        let field = "action.pause_game.reason";
+        self.fields
+            .length(field, &message.reason, limits::REASON_BYTES_MAX);
+        Intent::Pause
+    }
+
+    fn seal(&mut self, message: &v1::SealMove) -> Intent {
+        check_move_text("action.seal_move.move", &message.r#move, self.fields);
+        Intent::Seal {
+            text: message.r#move.clone(),
+        }
+    }
+
+    fn finding(&mut self) -> Intent {
+        self.fields.refuse(
+            "action.referee_finding",
+            "is only in events: what the referee finds it finds by itself",
+        );
+        Intent::Resign
     }
 
     fn make_move(&mut self, message: &v1::MakeMove) -> Intent {
@@ -263,8 +281,7 @@ impl Reader<'_> {
         }
     }
 
-    fn decision(&mut self, message: &v1::ArbiterDecision) -> Intent {
-        use v1::arbiter_decision::Kind;
+    fn arbiter(&mut self, message: &v1::ArbiterDecision) -> Intent {
         let field = "action.arbiter_decision";
         self.fields.length(
             &format!("{field}.arbiter"),
@@ -283,57 +300,32 @@ impl Reader<'_> {
             );
             return Intent::Resign;
         };
-        Intent::Decide(match kind {
+        Intent::Decide(self.decision(kind))
+    }
+
+    fn decision(&mut self, kind: &v1::arbiter_decision::Kind) -> Decision {
+        use v1::arbiter_decision::Kind;
+        let field = |name: &str| format!("action.arbiter_decision.{name}");
+        match kind {
             Kind::SetClocks(it) => Decision::SetClocks {
-                white_ms: self.clock_ms(&format!("{field}.set_clocks.white"), it.white),
-                black_ms: self.clock_ms(&format!("{field}.set_clocks.black"), it.black),
+                white_ms: self.clock_ms(&field("set_clocks.white"), it.white),
+                black_ms: self.clock_ms(&field("set_clocks.black"), it.black),
             },
-            Kind::PenaltyTime(it) => {
-                let field = format!("{field}.penalty_time");
-                Decision::PenaltyTime {
-                    side: self.color(&format!("{field}.side"), it.side),
-                    deduct_ms: self.day_ms(&format!("{field}.deduct"), it.deduct),
-                    add_opponent_ms: self.day_ms(&format!("{field}.add_opponent"), it.add_opponent),
-                }
-            }
-            Kind::ExtraTime(it) => {
-                let field = format!("{field}.extra_time");
-                if it.time.is_none() {
-                    self.fields.refuse(&format!("{field}.time"), "is required");
-                }
-                Decision::ExtraTime {
-                    side: self.color(&format!("{field}.side"), it.side),
-                    ms: self.day_ms(&format!("{field}.time"), it.time),
-                }
-            }
+            Kind::PenaltyTime(it) => Decision::PenaltyTime {
+                side: self.color(&field("penalty_time.side"), it.side),
+                deduct_ms: self.day_ms(&field("penalty_time.deduct"), it.deduct),
+                add_opponent_ms: self.day_ms(&field("penalty_time.add_opponent"), it.add_opponent),
+            },
+            Kind::ExtraTime(it) => self.extra_time(&field("extra_time"), it),
             Kind::ReinstatePosition(it) => Decision::Reinstate { ply: it.ply },
-            Kind::DeclareLost(it) => Decision::DeclareLost {
-                side: self.color(&format!("{field}.declare_lost.side"), it.side),
-                opponent_score: self
-                    .score(
-                        &format!("{field}.declare_lost.opponent_score"),
-                        it.opponent_score,
-                    )
-                    .unwrap_or(Score::One),
-                device_found: it.device_found,
-            },
+            Kind::DeclareLost(it) => self.declare_lost(&field("declare_lost"), it),
             Kind::DeclareLostByBoth(_) => Decision::DeclareLostByBoth,
-            Kind::SetScore(it) => {
-                let mut score = |name: &str, number| {
-                    let field = format!("{field}.set_score.{name}");
-                    let score = self.score(&field, number);
-                    if score.is_none() {
-                        self.fields.refuse(&field, "is required");
-                    }
-                    score.unwrap_or(Score::Other)
-                };
-                Decision::SetScore {
-                    white: score("white", it.white),
-                    black: score("black", it.black),
-                }
-            }
+            Kind::SetScore(it) => Decision::SetScore {
+                white: self.required_score(&field("set_score.white"), it.white),
+                black: self.required_score(&field("set_score.black"), it.black),
+            },
             Kind::DeclareForfeit(it) => Decision::DeclareForfeit {
-                side: self.any_color(&format!("{field}.declare_forfeit.side"), it.side),
+                side: self.any_color(&field("declare_forfeit.side"), it.side),
             },
             Kind::ColorsReversed(_) => Decision::ColorsReversed,
             Kind::WrongInitialPosition(_) => Decision::WrongInitialPosition,
@@ -341,20 +333,40 @@ impl Reader<'_> {
                 still_after_next_move: it.still_after_next_move,
             },
             Kind::PermitDrawOffer(_) => Decision::PermitDrawOffer,
-            Kind::DecideClaim(it) => {
-                let field = format!("{field}.decide_claim.decision");
-                let decision = ClaimDecision::from_v1(self.fields.choice(&field, it.decision));
-                if decision.is_none() {
-                    self.fields.refuse(&field, "is required");
-                }
-                Decision::DecideClaim(decision.unwrap_or(ClaimDecision::Postpone))
-            }
-            Kind::SetCounters(it) => self.counters(&format!("{field}.set_counters"), it),
+            Kind::DecideClaim(it) => self.decide_claim(&field("decide_claim"), it),
+            Kind::SetCounters(it) => self.counters(&field("set_counters"), it),
             Kind::Confirm(_) => Decision::Confirm,
             Kind::Warn(it) => Decision::Warn {
-                side: self.color(&format!("{field}.warn.side"), it.side),
+                side: self.color(&field("warn.side"), it.side),
             },
-        })
+        }
+    }
+
+    fn extra_time(&mut self, field: &str, message: &v1::ExtraTime) -> Decision {
+        let time = format!("{field}.time");
+        let ms = self.fields.required(&time, message.time);
+        Decision::ExtraTime {
+            side: self.color(&format!("{field}.side"), message.side),
+            ms: self.day_ms(&time, ms),
+        }
+    }
+
+    fn declare_lost(&mut self, field: &str, message: &v1::DeclareLost) -> Decision {
+        let score = format!("{field}.opponent_score");
+        Decision::DeclareLost {
+            side: self.color(&format!("{field}.side"), message.side),
+            opponent_score: self
+                .score(&score, message.opponent_score)
+                .unwrap_or(Score::One),
+            device_found: message.device_found,
+        }
+    }
+
+    fn decide_claim(&mut self, field: &str, message: &v1::DecideClaim) -> Decision {
+        let field = format!("{field}.decision");
+        let decision = ClaimDecision::from_v1(self.fields.choice(&field, message.decision));
+        let decision = self.fields.required(&field, decision);
+        Decision::DecideClaim(decision.unwrap_or(ClaimDecision::Postpone))
     }
 
     fn counters(&mut self, field: &str, message: &v1::SetCounters) -> Decision {
@@ -427,6 +439,11 @@ impl Reader<'_> {
 
     fn day_ms(&mut self, field: &str, value: Option<prost_types::Duration>) -> u64 {
         read_ms(field, value, limits::PENALTY_MS_MAX, self.fields).unwrap_or_default()
+    }
+
+    fn required_score(&mut self, field: &str, number: i32) -> Score {
+        let score = self.score(field, number);
+        self.fields.required(field, score).unwrap_or(Score::Other)
     }
 
     fn score(&mut self, field: &str, number: i32) -> Option<Score> {

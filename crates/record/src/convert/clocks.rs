@@ -232,6 +232,10 @@ fn write_side(clock: &SideClock) -> v1::SideClock {
 
 /// Reads clocks that were stored. The time controls are those of the clocks before, unless the
 /// bonus was changed (guideline III.4).
+///
+/// # Errors
+///
+/// Where this program could not have written it.
 pub fn stored_clocks(message: &v1::Clocks, before: &Clocks) -> Result<Clocks, Error> {
     let side = |message: &Option<v1::SideClock>, before: &SideClock| {
         let message = message.as_ref().ok_or_else(|| Error::damaged("a clock"))?;
@@ -294,6 +298,10 @@ pub fn write_line(line: &LedgerLine) -> v1::LedgerLine {
 }
 
 /// Reads a line of the ledger that was stored.
+///
+/// # Errors
+///
+/// Where this program could not have written it.
 pub fn stored_line(message: &v1::LedgerLine) -> Result<LedgerLine, Error> {
     let ms = |value| Ok::<u64, Error>(stored_ms(value)?.unwrap_or_default());
     Ok(LedgerLine {

@@ -82,6 +82,10 @@ fn names(touched: &Touched) -> Vec<String> {
 }
 
 /// Reads what stands after a stored event, from what stood before it.
+///
+/// # Errors
+///
+/// Where this program could not have written it.
 pub fn stored_standing(event: &v1::GameEvent, before: &Standing) -> Result<Standing, Error> {
     let message = event
         .standing
@@ -91,22 +95,6 @@ pub fn stored_standing(event: &v1::GameEvent, before: &Standing) -> Result<Stand
         .clocks
         .as_ref()
         .ok_or_else(|| Error::damaged("the clocks"))?;
-    let phase = match message.phase() {
-        v1::standing::Phase::Unspecified => Phase::Playing,
-        v1::standing::Phase::Paused => Phase::Paused,
-        v1::standing::Phase::Adjourned => Phase::Adjourned {
-            by: Color::from_v1(message.sealed_by())
-                .ok_or_else(|| Error::damaged("who sealed a move"))?,
-            text: message.sealed_move.clone(),
-        },
-    };
-    let breach = message
-        .breach_ply
-        .map(|ply| {
-            let touched = touched(&message.breach_squares, message.breach_order_unknown)?;
-            Ok::<Breach, Error>(Breach { ply, touched })
-        })
-        .transpose()?;
     let sides = |white, black| Sides { white, black };
     Ok(Standing {
         clocks: stored_clocks(clocks, &before.clocks)?,
@@ -126,7 +114,7 @@ pub fn stored_standing(event: &v1::GameEvent, before: &Standing) -> Result<Stand
             black: message.black_illegal_moves,
         },
         capture_count: (message.capture_count_ply, message.capture_count),
-        phase,
+        phase: stored_phase(message)?,
         started: stored_time(message.start_time)?,
         arrived: sides(
             stored_time(message.white_arrival)?,
@@ -148,9 +136,29 @@ pub fn stored_standing(event: &v1::GameEvent, before: &Standing) -> Result<Stand
             stored_time(message.white_gone_since)?,
             stored_time(message.black_gone_since)?,
         ),
-        breach,
+        breach: stored_breach(message)?,
         displaced_by: Color::from_v1(message.displaced_by()),
     })
+}
+
+fn stored_phase(message: &v1::Standing) -> Result<Phase, Error> {
+    Ok(match message.phase() {
+        v1::standing::Phase::Unspecified => Phase::Playing,
+        v1::standing::Phase::Paused => Phase::Paused,
+        v1::standing::Phase::Adjourned => Phase::Adjourned {
+            by: Color::from_v1(message.sealed_by())
+                .ok_or_else(|| Error::damaged("who sealed a move"))?,
+            text: message.sealed_move.clone(),
+        },
+    })
+}
+
+fn stored_breach(message: &v1::Standing) -> Result<Option<Breach>, Error> {
+    let Some(ply) = message.breach_ply else {
+        return Ok(None);
+    };
+    let touched = touched(&message.breach_squares, message.breach_order_unknown)?;
+    Ok(Some(Breach { ply, touched }))
 }
 
 fn touched(squares: &[String], order_unknown: bool) -> Result<Touched, Error> {

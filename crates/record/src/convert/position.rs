@@ -42,6 +42,10 @@ pub fn read_variant(
 }
 
 /// Reads a position and the moves that lead on from it, without playing them.
+///
+/// # Errors
+///
+/// Where a field is wrong, or the position cannot be played from.
 pub fn read_start(
     field: &str,
     message: Option<&v1::Position>,
@@ -120,6 +124,10 @@ fn issue_names(issues: &[FenIssue]) -> Vec<&'static str> {
 }
 
 /// Reads a position with its history, as a game that has not been stored.
+///
+/// # Errors
+///
+/// Where a field is wrong, the position cannot be played from, or a move is not legal.
 pub fn read_game(
     field: &str,
     message: Option<&v1::Position>,
@@ -130,6 +138,7 @@ pub fn read_game(
 }
 
 /// Returns the error of a history that cannot be played.
+#[must_use]
 pub fn from_game_error(field: &str, start: &Start, error: &GameError) -> Error {
     let (ply, reason) = match error {
         GameError::IllegalMove { ply, error } => (*ply, reason_of(error)),

@@ -16,6 +16,10 @@ use crate::error::Error;
 use crate::fields::Fields;
 
 /// Reads the genesis of a game, and begins the game as it was recorded.
+///
+/// # Errors
+///
+/// [`Error::Damaged`] where this program could not have written it.
 pub fn stored_genesis(bytes: &[u8]) -> Result<(v1::Game, Game), Error> {
     let message = v1::Game::decode(bytes).map_err(|error| Error::damaged(error.to_string()))?;
     let mut fields = Fields::default();
@@ -47,11 +51,19 @@ pub fn stored_genesis(bytes: &[u8]) -> Result<(v1::Game, Game), Error> {
 }
 
 /// Reads a stored event.
+///
+/// # Errors
+///
+/// [`Error::Damaged`] where this program could not have written it.
 pub fn stored_event(bytes: &[u8]) -> Result<v1::GameEvent, Error> {
     v1::GameEvent::decode(bytes).map_err(|error| Error::damaged(error.to_string()))
 }
 
 /// Reads what an event does to its game.
+///
+/// # Errors
+///
+/// [`Error::Damaged`] where this program could not have written it.
 pub fn stored_effects(event: &v1::GameEvent, game: &Game) -> Result<Effects, Error> {
     let played = match &event.r#move {
         None => None,

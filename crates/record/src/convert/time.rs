@@ -22,27 +22,45 @@ pub fn write_time(time: Time) -> Duration {
     write_ms(time.ms())
 }
 
-/// Returns a duration in milliseconds; `None` where it is not whole, negative, or out of range.
+/// Writes a duration that is not longer than the contract can say.
+#[must_use]
+pub fn write_duration(duration: std::time::Duration) -> Duration {
+    Duration {
+        seconds: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        nanos: duration.subsec_nanos() as i32,
+    }
+}
+
+/// Returns a duration as the standard library has it; `None` where it is negative or malformed.
+/// The library's own conversion normalizes, and overflows on the ends of the range.
+#[must_use]
+pub fn duration_of(value: Duration) -> Option<std::time::Duration> {
+    let seconds = u64::try_from(value.seconds).ok()?;
+    let nanos = u32::try_from(value.nanos).ok()?;
+    (nanos < 1_000_000_000).then(|| std::time::Duration::new(seconds, nanos))
+}
+
+/// Returns a duration in milliseconds; `None` where it is not whole, negative, or malformed.
 ///
 /// ```
 /// use prost_types::Duration;
-/// use referee_record::convert::time::whole_ms;
+/// use referee_record::convert::time::{whole_ms, write_ms};
 ///
-/// assert_eq!(whole_ms(Duration { seconds: 1, nanos: 5_000_000 }), Some(1_005));
+/// assert_eq!(whole_ms(write_ms(1_005)), Some(1_005));
 /// assert_eq!(whole_ms(Duration { seconds: 1, nanos: 5 }), None);
 /// assert_eq!(whole_ms(Duration { seconds: -1, nanos: 0 }), None);
 /// ```
 #[must_use]
 pub fn whole_ms(value: Duration) -> Option<u64> {
-    let seconds = u64::try_from(value.seconds).ok()?;
-    let nanos = u64::try_from(value.nanos).ok()?;
-    if nanos >= 1_000_000_000 || nanos % 1_000_000 != 0 {
+    let duration = duration_of(value)?;
+    if duration.subsec_nanos() % 1_000_000 != 0 {
         return None;
     }
-    seconds.checked_mul(1_000)?.checked_add(nanos / 1_000_000)
+    u64::try_from(duration.as_millis()).ok()
 }
 
-/// Reads a duration of whole milliseconds from 0 to a limit.
+/// Reads a duration of whole milliseconds from 0 to a limit; one that is wrong is refused, and read
+/// as 0.
 pub fn read_ms(
     field: &str,
     value: Option<Duration>,
@@ -108,4 +126,57 @@ pub fn write_us(time_us: i64) -> Timestamp {
 pub fn read_us(time: Timestamp) -> Option<i64> {
     let us = time.seconds.checked_mul(1_000_000)?;
     us.checked_add(i64::from(time.nanos) / 1_000)
+}
+
+/// The moments that a timestamp can tell, in seconds since 1970: the years from 1 to 9999.
+const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
+/// Reads a moment in microseconds since 1970; a part of a microsecond counts as begun.
+pub fn read_moment(field: &str, time: Option<Timestamp>, fields: &mut Fields) -> Option<i64> {
+    let time = time?;
+    if !(0..1_000_000_000).contains(&time.nanos) || !SECONDS.contains(&time.seconds) {
+        fields.refuse(field, "must be from the year 1 to the year 9999");
+        return None;
+    }
+    Some(time.seconds * 1_000_000 + (i64::from(time.nanos) + 999) / 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_milliseconds_are_read() {
+        let duration = |seconds, nanos| Duration { seconds, nanos };
+        for (value, ms) in [
+            (duration(0, 0), Some(0)),
+            (duration(2, 1_000_000), Some(2_001)),
+            (duration(0, 999_000_000), Some(999)),
+            (duration(0, 999_999), None),
+            (duration(0, 1_000_000_000), None),
+            (duration(0, -1_000_000), None),
+            (duration(-1, 0), None),
+            (duration(i64::MIN, i32::MIN), None),
+            (duration(i64::MAX, 999_000_000), None),
+        ] {
+            assert_eq!(whole_ms(value), ms, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_microsecond_is_begun_when_read_and_dropped_when_stored() {
+        let time = |seconds, nanos| Timestamp { seconds, nanos };
+        let read = |time| {
+            let mut fields = Fields::default();
+            let read = read_moment("time", Some(time), &mut fields);
+            assert_eq!(read.is_some(), fields.finish().is_ok());
+            read
+        };
+        assert_eq!(read(time(1, 1_001)), Some(1_000_002));
+        assert_eq!(read_us(time(1, 1_001)), Some(1_000_001));
+        assert_eq!(read(time(-1, 0)), Some(-1_000_000));
+        assert_eq!(read(time(253_402_300_800, 0)), None);
+        assert_eq!(read(time(0, -1)), None);
+        assert_eq!(read_us(time(i64::MAX, 0)), None);
+    }
 }

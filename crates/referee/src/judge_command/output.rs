@@ -5,9 +5,10 @@ use std::path::Path;
 
 use referee_chess::Color;
 use referee_pgn::Fault;
+use referee_review::Finding;
 use serde_json::{Value, json};
 
-use super::verdict::{Finding, Judged, Line};
+use super::games::{Judged, Line};
 
 /// What was found in all files.
 #[derive(Debug, Default)]
@@ -34,13 +35,13 @@ impl Summary {
         self.plies += judged.plies as u64;
         self.clean += u64::from(judged.findings.is_empty());
         let has = |is: fn(&Finding) -> bool| u64::from(judged.findings.iter().any(is));
-        self.illegal += has(|finding| matches!(finding, Finding::Illegal { .. }));
-        self.unreadable += has(|finding| matches!(finding, Finding::Unreadable(_)));
-        self.went_on += has(|finding| matches!(finding, Finding::WentOn { .. }));
+        self.illegal += has(|finding| matches!(finding, Finding::IllegalMove { .. }));
+        self.unreadable += has(|finding| matches!(finding, Finding::Unreadable { .. }));
+        self.went_on += has(|finding| matches!(finding, Finding::PlayedOn { .. }));
         self.contradictions += has(|finding| {
             matches!(
                 finding,
-                Finding::Contradiction { .. } | Finding::WinnerCannotMate { .. }
+                Finding::ResultConflict { .. } | Finding::WinnerCannotMate { .. }
             )
         });
     }
@@ -136,7 +137,7 @@ impl<W: Write> Output<'_, W> {
         let mut texts: Vec<String> = judged
             .findings
             .iter()
-            .map(|finding| describe(judged, finding))
+            .map(|finding| finding.brief().to_string())
             .collect();
         if texts.is_empty() {
             texts.push("clean".to_owned());
@@ -153,11 +154,7 @@ impl<W: Write> Output<'_, W> {
     }
 
     fn json(&self, path: &Path, judged: &Judged) -> Value {
-        let findings: Vec<Value> = judged
-            .findings
-            .iter()
-            .map(|finding| finding_json(judged, finding))
-            .collect();
+        let findings: Vec<Value> = judged.findings.iter().map(finding_json).collect();
         let mut value = json!({
             "file": path.display().to_string(),
             "line": judged.place.line,
@@ -178,73 +175,44 @@ impl<W: Write> Output<'_, W> {
     }
 }
 
-fn describe(judged: &Judged, finding: &Finding) -> String {
-    match finding {
-        Finding::Illegal { ply, fault, .. } => format!("illegal at ply {}: {fault}", ply + 1),
-        Finding::Unreadable(fault) => fault.to_string(),
-        Finding::WentOn { ply, end } => {
-            let more = judged.plies as u64 + judged.unplayed - u64::from(*ply);
-            format!(
-                "over at ply {ply}, {more} moves before the end of the record: {} ({})",
-                end.text,
-                article(finding),
-            )
-        }
-        Finding::Contradiction { end } => format!(
-            "the record says {}, the board {}: {} ({})",
-            judged.outcome,
-            end.result.score(),
-            end.text,
-            article(finding),
-        ),
-        Finding::WinnerCannotMate { winner, proof } => format!(
-            "the record says that {winner} won, which neither flag nor resignation can bring \
-             about (6.9, 5.1.2): {}",
-            proof.text
-        ),
-    }
-}
-
-fn article(finding: &Finding) -> &str {
-    finding.article().unwrap_or("no article")
-}
-
-fn finding_json(judged: &Judged, finding: &Finding) -> Value {
+fn finding_json(finding: &Finding) -> Value {
     let mut value = json!({
         "kind": finding.kind(),
-        "text": describe(judged, finding),
+        "text": finding.brief().to_string(),
     });
     if let Some(article) = finding.article() {
         value["article"] = json!(article);
     }
     match finding {
-        Finding::Illegal { ply, fault, .. } => {
+        Finding::IllegalMove { ply, fault } => {
             // Counted as the move that is illegal, from 1.
-            value["ply"] = json!(ply + 1);
-            value["line"] = json!(fault.place.line);
-            value["column"] = json!(fault.place.column);
+            value["ply"] = json!(u64::from(*ply) + 1);
+            write_place(&mut value, fault);
         }
-        Finding::Unreadable(fault) => {
-            value["line"] = json!(fault.place.line);
-            value["column"] = json!(fault.place.column);
-        }
-        Finding::WentOn { ply, end } => {
+        Finding::Unreadable { fault } => write_place(&mut value, fault),
+        Finding::PlayedOn { ply, outcome, .. } => {
             value["ply"] = json!(ply);
-            value["result"] = json!(end.result.score());
+            value["result"] = json!(outcome.result.score());
         }
-        Finding::Contradiction { end } => {
-            value["recorded"] = json!(judged.outcome.as_str());
-            value["result"] = json!(end.result.score());
+        Finding::ResultConflict { recorded, outcome } => {
+            value["recorded"] = json!(recorded.score());
+            value["result"] = json!(outcome.result.score());
         }
-        Finding::WinnerCannotMate { winner, .. } => {
-            let name = match winner {
+        Finding::WinnerCannotMate { no_mate } => {
+            let name = match no_mate.side {
                 Color::White => "white",
                 Color::Black => "black",
             };
             value["winner"] = json!(name);
         }
+        Finding::ResultMissing { outcome } => value["result"] = json!(outcome.result.score()),
     }
     value
+}
+
+fn write_place(value: &mut Value, fault: &Fault) {
+    value["line"] = json!(fault.place.line);
+    value["column"] = json!(fault.place.column);
 }
 
 fn fault_json(fault: &Fault) -> Value {

@@ -3,7 +3,7 @@
 
 use referee_pgn::{GameReader, Parser, Place, Visitor};
 
-use super::verdict::{Judge, Line};
+use super::games::{Judge, Line};
 
 /// Batches are cut at the first end of a game beyond so many bytes.
 const BATCH_BYTES: u64 = 256 << 10;

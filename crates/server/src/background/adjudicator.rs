@@ -18,11 +18,7 @@ use crate::games::Games;
 use crate::limits;
 
 /// Answers questions until the service stops.
-pub(super) async fn run(
-    games: Arc<Games>,
-    questions: Arc<dyn Questions>,
-    stop: CancellationToken,
-) {
+pub(super) async fn run(games: Arc<Games>, questions: Arc<dyn Questions>, stop: CancellationToken) {
     let mut is_failing = false;
     loop {
         let hold_us = us(limits::QUESTION_HOLD);
@@ -52,7 +48,8 @@ pub(super) async fn run(
         for question in claimed {
             let (games, questions) = (Arc::clone(&games), Arc::clone(&questions));
             let stop = stop.clone();
-            answers.spawn(async move { answer_or_leave(&games, &*questions, question, stop).await });
+            answers
+                .spawn(async move { answer_or_leave(&games, &*questions, question, stop).await });
         }
         while answers.join_next().await.is_some() {}
         if stop.is_cancelled() {
@@ -109,5 +106,7 @@ async fn answer(
     let Some(found) = found else {
         return Ok(());
     };
-    games.find(&question.key, Finding::mate_decided(found)).await
+    games
+        .find(&question.key, Finding::mate_decided(found))
+        .await
 }

@@ -36,11 +36,7 @@ impl Background {
         let tasks = TaskTracker::new();
         tasks.spawn(flags::run(Arc::clone(games), stop.clone()));
         tasks.spawn(log::run(Arc::clone(games), stop.clone()));
-        tasks.spawn(adjudicator::run(
-            Arc::clone(games),
-            questions,
-            stop.clone(),
-        ));
+        tasks.spawn(adjudicator::run(Arc::clone(games), questions, stop.clone()));
         tasks.close();
         let heartbeat = heartbeat::Thread::start(Arc::clone(&games.heartbeat), stop.clone())?;
         Ok(Background {

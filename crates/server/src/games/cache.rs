@@ -106,6 +106,7 @@ impl GameCache {
     }
 
     /// The number of games that are kept, and what they cost in bytes.
+    #[cfg(test)]
     pub(crate) fn size(&self) -> (usize, usize) {
         let state = self.state();
         (state.kept.len(), state.bytes)
@@ -135,7 +136,10 @@ mod tests {
             cache.keep(&slot);
         }
         assert_eq!(cache.size().0, 2);
-        assert!(Arc::ptr_eq(&held, &cache.place(&key(0))), "one place a game");
+        assert!(
+            Arc::ptr_eq(&held, &cache.place(&key(0))),
+            "one place a game"
+        );
         assert!(cache.state().places.len() <= 3, "the others are gone");
     }
 

@@ -203,7 +203,10 @@ mod tests {
     }
 
     fn sequences(feed: &Feed, after: i64) -> Vec<i64> {
-        feed.after(after).iter().map(|event| event.sequence).collect()
+        feed.after(after)
+            .iter()
+            .map(|event| event.sequence)
+            .collect()
     }
 
     #[test]

@@ -63,7 +63,10 @@ impl LogFollower {
                 // Another caller has read as far while this one waited.
                 return Ok(());
             }
-            let page = self.log.changes(&seen, limits::LOG_CHANGES_READ_MAX).await?;
+            let page = self
+                .log
+                .changes(&seen, limits::LOG_CHANGES_READ_MAX)
+                .await?;
             let is_last = page.changes.len() < limits::LOG_CHANGES_READ_MAX;
             for change in page.changes {
                 self.cache.note(&change.key, change.sequence);

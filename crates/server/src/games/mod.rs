@@ -77,8 +77,7 @@ impl Games {
         let heartbeat = Arc::new(heartbeat);
         let cache = Arc::new(GameCache::new(cache.bytes_max, cache.games_max));
         let feeds = Arc::new(Feeds::default());
-        let log =
-            LogFollower::begin(store.clone(), Arc::clone(&cache), Arc::clone(&feeds)).await?;
+        let log = LogFollower::begin(store.clone(), Arc::clone(&cache), Arc::clone(&feeds)).await?;
         let folds = WorkPool::new(limits::FOLDS_AT_ONCE_MAX, limits::FOLDS_WAITING_MAX);
         let registry = Arc::new(GameRegistry::new(store.clone(), cache, feeds, log, folds));
         let asked = Arc::new(Notify::new());

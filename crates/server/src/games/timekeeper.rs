@@ -54,7 +54,9 @@ impl Timekeeper {
     /// Until when an action has to wait that reached a game after the flag fell, so that moves
     /// that came before are in the record; none where it need not wait.
     pub(crate) fn settles_at_us(&self, game: &Game, arrival: Time) -> Option<i64> {
-        let (_, deadline) = game.deadline().filter(|&(_, deadline)| arrival > deadline)?;
+        let (_, deadline) = game
+            .deadline()
+            .filter(|&(_, deadline)| arrival > deadline)?;
         let settled_us = time_us(deadline).saturating_add(us(limits::FLAG_SETTLING));
         (settled_us > self.now_us()).then_some(settled_us)
     }

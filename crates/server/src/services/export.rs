@@ -102,9 +102,8 @@ impl Export {
             let what = "its entries do not lead to its head";
             return Err(ServiceError::damaged(what));
         }
-        let sign = |key: &Arc<RecordKey>| {
-            key.sign(&row.key.platform, &row.key.game, row.sequence, head)
-        };
+        let sign =
+            |key: &Arc<RecordKey>| key.sign(&row.key.platform, &row.key.game, row.sequence, head);
         Ok(v1::RecordSeal {
             entry_count: row.sequence,
             head_hash: head.to_vec().into(),

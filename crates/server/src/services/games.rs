@@ -3,15 +3,14 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use referee_api::v1;
 use prost::Message;
+use referee_api::v1;
 use referee_laws::Game;
 use referee_record::convert::action::read_action;
-use referee_record::convert::ruling::write_outcome;
 use referee_record::convert::time::write_us;
 use referee_record::{
-    FoldedGame, RecordKey, deadline_us, hash_creation, read_creation, read_name, resource_name,
-    state,
+    FoldedGame, RecordKey, complete_genesis, deadline_us, hash_creation, read_creation, read_name,
+    resource_name, state,
 };
 use referee_store::{GameKey, NewGame};
 use tokio_stream::{Stream, StreamExt};
@@ -29,12 +28,12 @@ use crate::transport::{Caller, Frame, Outgoing, StreamPermits};
 /// Answers `GameService`.
 #[derive(Clone)]
 pub(crate) struct GamesService {
-    pub(super) games: Arc<Games>,
-    pub(super) streams: StreamPermits,
-    pub(super) stop: CancellationToken,
+    pub(crate) games: Arc<Games>,
+    pub(crate) streams: StreamPermits,
+    pub(crate) stop: CancellationToken,
     /// Where long histories and texts are read.
-    pub(super) pool: WorkPool,
-    pub(super) record_key: Option<Arc<RecordKey>>,
+    pub(crate) pool: WorkPool,
+    pub(crate) record_key: Option<Arc<RecordKey>>,
 }
 
 impl GamesService {
@@ -84,17 +83,8 @@ pub(super) fn new_game(
     game: Game,
     create_time_us: i64,
 ) -> (NewGame, FoldedGame) {
-    let genesis = v1::Game {
-        name: resource_name(&key.game),
-        outcome: Some(write_outcome(
-            game.outcome(),
-            game.profile().parameters.points,
-        )),
-        // A list shows it without playing the moves that came before the game.
-        fen: game.position().to_string(),
-        create_time: Some(write_us(create_time_us)),
-        ..genesis
-    };
+    let create_time = Some(write_us(create_time_us));
+    let genesis = complete_genesis(genesis, &game, resource_name(&key.game), create_time);
     let labels = genesis.labels.iter();
     let new = NewGame {
         key,
@@ -186,7 +176,10 @@ impl v1::game_service_server::GameService for GamesService {
             .ok_or_else(|| ServiceError::field("action", "is required"))?;
         tracing::Span::current().record("request_id", &message.request_id);
         let submitted = read_action(&message).map_err(ServiceError::from)?;
-        let answer = self.games.submit(key, message, submitted, arrival_us).await?;
+        let answer = self
+            .games
+            .submit(key, message, submitted, arrival_us)
+            .await?;
         Ok(Response::new(answer))
     }
 
@@ -208,7 +201,9 @@ impl v1::game_service_server::GameService for GamesService {
         let caller = Caller::of(&request)?;
         let request = request.into_inner();
         tracing::Span::current().record("request_id", &request.request_id);
-        Ok(Response::new(import_pgn::import(self, &caller, request).await?))
+        Ok(Response::new(
+            import_pgn::import(self, &caller, request).await?,
+        ))
     }
 
     type WatchGameStream = Decoded<v1::WatchGameResponse>;
@@ -244,7 +239,8 @@ impl v1::game_service_server::GameService for GamesService {
         self.check_running()?;
         let caller = Caller::of(&request)?;
         let key = Self::key(&caller, "name", &request.get_ref().name)?;
-        let export = export::Export::begin(Arc::clone(&self.games), &key, self.record_key.clone()).await?;
+        let export =
+            export::Export::begin(Arc::clone(&self.games), &key, self.record_key.clone()).await?;
         let stop = self.stop.clone();
         let outgoing = self.streams.open(|sender| export.run(sender, stop))?;
         Ok(Response::new(outgoing))

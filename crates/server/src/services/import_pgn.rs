@@ -2,9 +2,7 @@
 
 use referee_api::v1;
 use referee_chess::{CastlingMode, Color, Fen};
-use referee_laws::{
-    Action, Decision, GameResult, Intent, Keeper, MoveIntent, Seat, TimeControl,
-};
+use referee_laws::{Action, Decision, GameResult, Intent, Keeper, MoveIntent, Seat, TimeControl};
 use referee_pgn::{Game, Tags};
 use referee_record::convert::InContract;
 use referee_record::convert::action::Submitted;
@@ -288,6 +286,9 @@ fn try_out(
 
 /// Whether a game is over with an answer.
 fn is_end(answer: &v1::SubmitActionResponse) -> bool {
-    let outcome = answer.event.as_ref().and_then(|event| event.outcome.as_ref());
+    let outcome = answer
+        .event
+        .as_ref()
+        .and_then(|event| event.outcome.as_ref());
     outcome.is_some_and(|outcome| outcome.result() != v1::GameResult::Ongoing)
 }

@@ -3,9 +3,9 @@
 use prost::Message;
 use referee_api::v1;
 use referee_record::convert::stored::stored_event;
-use referee_record::convert::time::write_us;
-use referee_record::{Fields, check_labels};
-use referee_store::{GameRow, Games, ListCursor, ListFilter};
+use referee_record::convert::time::read_moment;
+use referee_record::{Fields, check_labels, write_summary};
+use referee_store::{Games, ListCursor, ListFilter};
 use sha2::{Digest, Sha256};
 
 use crate::error::ServiceError;
@@ -44,7 +44,8 @@ pub(super) async fn list(
         let page = page.await?;
         cursor = page.next;
         for row in &page.games {
-            let game = summary(row)?;
+            let last = row.last_entry.as_ref().map(|entry| &entry.bytes[..]);
+            let game = write_summary(&row.genesis, last, row.state, row.update_time_us)?;
             bytes += game.encoded_len();
             games.push(game);
         }
@@ -111,30 +112,6 @@ pub(super) async fn list_events(
     })
 }
 
-/// A game as a list shows it: from its genesis and its last event.
-fn summary(row: &GameRow) -> Result<v1::Game, ServiceError> {
-    let genesis = v1::Game::decode(row.genesis.as_slice());
-    let genesis = genesis.map_err(|error| ServiceError::damaged(&error.to_string()))?;
-    let mut summary = v1::Game {
-        sequence: row.sequence,
-        state: row.state,
-        update_time: Some(write_us(row.update_time_us)),
-        ..genesis
-    };
-    if let Some(position) = &mut summary.initial_position {
-        position.moves.clear();
-    }
-    if let Some(entry) = &row.last_entry {
-        let event = stored_event(&entry.bytes)?;
-        summary.fen = event.fen;
-        summary.draw_offer = event.draw_offer;
-        summary.outcome = event.outcome;
-        summary.bound_move = event.bound_move;
-        summary.standing = event.standing;
-    }
-    Ok(summary)
-}
-
 fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields) -> ListFilter {
     let Some(message) = message else {
         return ListFilter::default();
@@ -155,8 +132,8 @@ fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields) -> ListFil
     let labels_max = limits::FILTER_LABELS_MAX;
     fields.count("filter.labels", "labels", labels.len(), labels_max);
     check_labels("filter.labels", labels, fields);
-    let min_create_time_us = read_time("filter.min_create_time", message.min_create_time, fields);
-    let max_create_time_us = read_time("filter.max_create_time", message.max_create_time, fields);
+    let min_create_time_us = read_moment("filter.min_create_time", message.min_create_time, fields);
+    let max_create_time_us = read_moment("filter.max_create_time", message.max_create_time, fields);
     ListFilter {
         states: states.clone(),
         labels: labels
@@ -167,23 +144,6 @@ fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields) -> ListFil
         // The store's bound is inclusive, that of the contract is not.
         max_create_time_us: max_create_time_us.map(|time| time - 1),
     }
-}
-
-/// Reads a time of a filter, in microseconds since 1970.
-fn read_time(
-    field: &str,
-    time: Option<prost_types::Timestamp>,
-    fields: &mut Fields,
-) -> Option<i64> {
-    let time = time?;
-    if !(0..1_000_000_000).contains(&time.nanos)
-        || !(-62_135_596_800..=253_402_300_799).contains(&time.seconds)
-    {
-        fields.refuse(field, "must be from the year 1 to the year 9999");
-        return None;
-    }
-    // A part of a microsecond counts as begun, since creation is stamped in microseconds.
-    Some(time.seconds * 1_000_000 + (i64::from(time.nanos) + 999) / 1_000)
 }
 
 /// What a list of games is about: a token of one filter is none for another.

@@ -88,9 +88,11 @@ async fn read_message(
             field: "kind",
             description: "a message of the stream must be a join or an action",
         }),
-        Err(status) => Err(translate(&status).unwrap_or(ServiceError::MalformedMessage {
-            reason: status.message().to_owned(),
-        })),
+        Err(status) => Err(
+            translate(&status).unwrap_or(ServiceError::MalformedMessage {
+                reason: status.message().to_owned(),
+            }),
+        ),
     }
 }
 

@@ -87,7 +87,9 @@ impl v1::rules_service_server::RulesService for RulesService {
         &self,
         request: Request<v1::CanMateRequest>,
     ) -> Result<Response<v1::CanMateResponse>, Status> {
-        Ok(Response::new(self.mates.answer(request.into_inner()).await?))
+        Ok(Response::new(
+            self.mates.answer(request.into_inner()).await?,
+        ))
     }
 
     type VerifyGamesStream = Outgoing<v1::VerifyGamesResponse>;
@@ -228,7 +230,9 @@ fn generate(
     })
 }
 
-fn convert(request: &v1::ConvertNotationRequest) -> Result<v1::ConvertNotationResponse, ServiceError> {
+fn convert(
+    request: &v1::ConvertNotationRequest,
+) -> Result<v1::ConvertNotationResponse, ServiceError> {
     let mut fields = Fields::default();
     let variant = read_variant(
         "variant",

@@ -66,9 +66,7 @@ impl Service<Request<Body>> for StreamingGames {
             "/referee.v1.GameService/PlayGame" => {
                 let play = Play(self.service.clone());
                 Box::pin(async move {
-                    let answered = grpc::<v1::PlayGameRequest>()
-                        .streaming(play, request)
-                        .await;
+                    let answered = grpc::<v1::PlayGameRequest>().streaming(play, request).await;
                     Ok(answered)
                 })
             }

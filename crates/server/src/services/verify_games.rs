@@ -7,10 +7,10 @@ use referee_api::v1;
 use referee_laws::{Outcome, Points, Profile};
 use referee_pgn::{Fault, Game, GameReader, Item, Place, Reading, Severity, Tags};
 use referee_record::Fields;
+use referee_record::convert::InContract;
 use referee_record::convert::evidence::write_no_mate;
 use referee_record::convert::profile::read_profile;
 use referee_record::convert::ruling::write_outcome;
-use referee_record::convert::InContract;
 use referee_review::{Finding, Verdict};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -47,7 +47,8 @@ impl Verifier {
             .try_acquire_owned()
             .map_err(|_| ServiceError::overloaded())?;
         let stop = self.stop.clone();
-        self.streams.open(|sender| verify(pieces, sender, permit, stop))
+        self.streams
+            .open(|sender| verify(pieces, sender, permit, stop))
     }
 }
 

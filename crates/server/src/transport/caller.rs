@@ -28,9 +28,11 @@ impl Caller {
     /// [`ServiceError::InvariantBroken`] where a service runs without the layer.
     pub(crate) fn of<T>(request: &tonic::Request<T>) -> Result<Caller, ServiceError> {
         let caller = request.extensions().get::<Caller>();
-        caller.cloned().ok_or_else(|| ServiceError::InvariantBroken {
-            what: "a call without a caller".into(),
-        })
+        caller
+            .cloned()
+            .ok_or_else(|| ServiceError::InvariantBroken {
+                what: "a call without a caller".into(),
+            })
     }
 
     /// The platform that the caller acts on.

@@ -24,7 +24,11 @@ pub(crate) struct StreamPermits {
 
 impl StreamPermits {
     /// Permits for so many streams, whose readers are waited for by a clock.
-    pub(crate) fn new(streams_max: usize, clock: Arc<dyn Clock>, tasks: TaskTracker) -> StreamPermits {
+    pub(crate) fn new(
+        streams_max: usize,
+        clock: Arc<dyn Clock>,
+        tasks: TaskTracker,
+    ) -> StreamPermits {
         StreamPermits {
             permits: Arc::new(Semaphore::new(streams_max)),
             clock,

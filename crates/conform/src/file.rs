@@ -1,0 +1,110 @@
+//! Files of cases: one JSON object a line, read line by line so that memory stays bounded.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::limits;
+
+/// One case as it stands in a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// The number of the line, from 1.
+    pub(crate) number: usize,
+    /// The name of the case.
+    pub(crate) id: String,
+    /// The case.
+    pub(crate) value: Value,
+}
+
+impl Line {
+    /// Where the case stands, as `FILE:LINE`.
+    pub(crate) fn place(&self) -> String {
+        format!("{}:{}", self.file.display(), self.number)
+    }
+}
+
+/// The cases of a file, in order. An error says the file, the line and what is wrong.
+pub(crate) struct Lines {
+    path: PathBuf,
+    reader: BufReader<File>,
+    number: usize,
+    is_broken: bool,
+}
+
+impl Lines {
+    /// Opens a file of cases.
+    pub(crate) fn open(path: &Path) -> Result<Lines, String> {
+        let failed = |error: std::io::Error| format!("{}: cannot be read: {error}", path.display());
+        let file = File::open(path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.is_dir() {
+            return Err(format!(
+                "{}: is a folder, not a file of cases",
+                path.display()
+            ));
+        }
+        Ok(Lines {
+            path: path.to_owned(),
+            reader: BufReader::new(file),
+            number: 0,
+            is_broken: false,
+        })
+    }
+
+    fn error(&self, reason: impl std::fmt::Display) -> String {
+        format!("{}:{}: {reason}", self.path.display(), self.number)
+    }
+
+    /// Reads the next line that is not empty.
+    fn read(&mut self) -> Result<Option<Line>, String> {
+        loop {
+            self.number += 1;
+            let mut bytes = Vec::new();
+            let limit = limits::LINE_LENGTH_MAX as u64 + 1;
+            let mut reader = self.reader.by_ref().take(limit);
+            let read = reader.read_until(b'\n', &mut bytes);
+            read.map_err(|error| self.error(format!("cannot be read: {error}")))?;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            if bytes.len() > limits::LINE_LENGTH_MAX {
+                let max = limits::LINE_LENGTH_MAX;
+                return Err(self.error(format!("the line is longer than {max} bytes")));
+            }
+            if bytes.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            return self.parse(&bytes).map(Some);
+        }
+    }
+
+    fn parse(&self, bytes: &[u8]) -> Result<Line, String> {
+        let value: Value = serde_json::from_slice(bytes)
+            .map_err(|error| self.error(format!("is no JSON: {error}")))?;
+        let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
+        let missing = || self.error("id: is missing; a case is a JSON object with a text as id");
+        Ok(Line {
+            file: self.path.clone(),
+            number: self.number,
+            id: id.ok_or_else(missing)?,
+            value,
+        })
+    }
+}
+
+impl Iterator for Lines {
+    type Item = Result<Line, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_broken {
+            return None;
+        }
+        let read = self.read().transpose();
+        self.is_broken = matches!(read, Some(Err(_)));
+        read
+    }
+}

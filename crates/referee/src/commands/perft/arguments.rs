@@ -1,0 +1,117 @@
+//! The command line of `referee perft`, and what it means.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use referee_chess::{CastlingMode, Position};
+use referee_perft::{LastPly, Processor, limits, read_position};
+
+use super::failure::Failure;
+
+/// The command line of `referee perft`.
+#[derive(Debug, Args)]
+pub(crate) struct PerftArguments {
+    /// How many plies to count. Range: 0 to 40.
+    #[arg(
+        required_unless_present = "suite",
+        value_parser = clap::value_parser!(u32).range(0..=i64::from(limits::DEPTH_MAX))
+    )]
+    pub(super) depth: Option<u32>,
+    /// The position to count from; the starting position by default. It need not be one that can
+    /// arise in play.
+    #[arg(long)]
+    pub(super) fen: Option<String>,
+    /// Castles as in Chess960.
+    #[arg(long)]
+    pub(super) chess960: bool,
+    /// Shows the count below each first move.
+    #[arg(long, conflicts_with = "detail")]
+    pub(super) divide: bool,
+    /// Shows what the moves of the last ply are: captures, checks, mates and so on. Slower.
+    #[arg(long)]
+    pub(super) detail: bool,
+    /// How many threads count. Range: 1 to 1024. Default: one for each core.
+    #[arg(
+        long,
+        env = "REFEREE_PERFT_THREADS",
+        value_parser = clap::value_parser!(u16).range(1..=limits::THREADS_MAX as i64)
+    )]
+    pub(super) threads: Option<u16>,
+    /// The size of a hash table in MiB. Range: 1 to 1048576. Default: none.
+    #[arg(
+        long,
+        value_name = "MIB",
+        env = "REFEREE_PERFT_HASH",
+        conflicts_with = "detail"
+    )]
+    pub(super) hash: Option<usize>,
+    /// The keys of the hash table: another number makes an independent proof.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) key_set: u64,
+    /// Makes every move of the last ply instead of counting them in bulk.
+    #[arg(long, conflicts_with = "detail")]
+    pub(super) no_bulk: bool,
+    /// Uses only what every processor of this kind can do.
+    #[arg(long)]
+    pub(super) portable: bool,
+    /// Writes the result as JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Where ctrl-C leaves what was counted, and where the same command takes it up again.
+    /// Default: a file in this folder, named after the count.
+    #[arg(long, value_name = "FILE")]
+    pub(super) checkpoint: Option<PathBuf>,
+    /// Runs the positions of an `.epd` or `.perft` file against their counts.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["depth", "fen", "chess960", "divide", "detail", "hash", "checkpoint"]
+    )]
+    pub(super) suite: Option<PathBuf>,
+    /// Passes over counts of a suite above so many nodes.
+    #[arg(
+        long,
+        value_name = "NODES",
+        default_value_t = 1_000_000_000,
+        requires = "suite"
+    )]
+    pub(super) max_nodes: u128,
+}
+
+impl PerftArguments {
+    /// Reads the position to count from.
+    pub(super) fn position(&self) -> Result<Position, Failure> {
+        let mode = if self.chess960 {
+            CastlingMode::Chess960
+        } else {
+            CastlingMode::Standard
+        };
+        let Some(fen) = &self.fen else {
+            return Ok(Position::startpos());
+        };
+        read_position(fen, mode).map_err(|error| Failure::Usage(format!("--fen: {error}")))
+    }
+
+    /// Returns how many threads count; 0 for one for each core.
+    pub(super) fn threads(&self) -> usize {
+        self.threads.map_or(0, usize::from)
+    }
+
+    /// Returns which instructions are used.
+    pub(super) fn processor(&self) -> Processor {
+        if self.portable {
+            Processor::Portable
+        } else {
+            Processor::Native
+        }
+    }
+
+    /// Returns how the last ply is counted.
+    pub(super) fn last_ply(&self) -> LastPly {
+        if self.no_bulk {
+            LastPly::Each
+        } else {
+            LastPly::Bulk
+        }
+    }
+}

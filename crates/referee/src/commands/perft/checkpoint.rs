@@ -1,0 +1,90 @@
+//! What a stopped count leaves in a file, and how the same command finds it.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use referee_chess::Position;
+use referee_perft::Checkpoint;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::CHECKPOINT_BYTES_MAX;
+
+/// The form of the file; it changes where units are cut or ordered in another way.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    version: u32,
+    depth: u32,
+    plies: u32,
+    fingerprint: u64,
+    counted: Vec<(usize, u128)>,
+}
+
+/// Returns where the checkpoint of a count is: where the user says, or in this folder under a name
+/// that position and depth give.
+pub(super) fn path(given: Option<&Path>, position: &Position, depth: u32) -> PathBuf {
+    given.map_or_else(
+        || format!("referee-perft-{:016x}-{depth}.json", position.zobrist()).into(),
+        Path::to_owned,
+    )
+}
+
+/// Reads a checkpoint; `None` where there is none.
+pub(super) fn read(path: &Path) -> Result<Option<Checkpoint>, String> {
+    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let length = match fs::metadata(path) {
+        Ok(metadata) => metadata.len(),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(place(&error)),
+    };
+    if length > CHECKPOINT_BYTES_MAX {
+        return Err(place(&"this is too long for a checkpoint"));
+    }
+    let bytes = fs::read(path).map_err(|error| place(&error))?;
+    let file: File = serde_json::from_slice(&bytes)
+        .map_err(|error| place(&format!("this is no checkpoint: {error}")))?;
+    if file.version != VERSION {
+        return Err(place(
+            &"another version of this program wrote it; remove it",
+        ));
+    }
+    Ok(Some(Checkpoint {
+        depth: file.depth,
+        plies: file.plies,
+        fingerprint: file.fingerprint,
+        counted: file.counted,
+    }))
+}
+
+/// Writes a checkpoint so that a crash leaves the old file or the new one, never half of one.
+pub(super) fn write(path: &Path, checkpoint: &Checkpoint) -> Result<(), String> {
+    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = serde_json::to_vec(&File {
+        version: VERSION,
+        depth: checkpoint.depth,
+        plies: checkpoint.plies,
+        fingerprint: checkpoint.fingerprint,
+        counted: checkpoint.counted.clone(),
+    })
+    .map_err(|error| place(&error))?;
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let written = fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    });
+    written.map_err(|error| place(&error))
+}
+
+/// Removes the checkpoint of a count that is done.
+pub(super) fn remove(path: &Path) -> Result<(), String> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("{}: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,197 @@
+//! `referee perft --suite`: a verdict for each position of a file.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use referee_perft::{Case, Count, Means, count, limits, read_suite};
+use serde_json::json;
+
+use super::arguments::PerftArguments;
+use super::failure::Failure;
+use crate::limits::PERFT_SUITE_BYTES_MAX;
+
+/// What became of a position.
+enum Verdict {
+    /// Every count is right; so many were compared and so many passed over.
+    Passed { compared: usize, left_out: usize },
+    /// A count is wrong.
+    Failed {
+        depth: u32,
+        expected: u128,
+        found: u128,
+    },
+    /// It was not finished.
+    Stopped,
+}
+
+/// Runs a suite; fails where a position does.
+pub(super) fn run(
+    file: &Path,
+    arguments: &PerftArguments,
+    cancelled: &AtomicBool,
+) -> Result<(), Failure> {
+    let place = |error: &dyn std::fmt::Display| {
+        Failure::Usage(format!("--suite: {}: {error}", file.display()))
+    };
+    let length = fs::metadata(file).map_err(|error| place(&error))?.len();
+    if length > PERFT_SUITE_BYTES_MAX {
+        return Err(place(&"the file is too long for a suite"));
+    }
+    let text = fs::read_to_string(file).map_err(|error| place(&error))?;
+    let cases = read_suite(&text).map_err(|error| place(&error))?;
+    let means = Means {
+        processor: arguments.processor(),
+        last_ply: arguments.last_ply(),
+        table: None,
+        cancelled: Some(cancelled),
+    };
+    let threads = match arguments.threads() {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        threads => threads.min(limits::THREADS_MAX),
+    };
+    let (mut passed, mut failed) = (0, 0);
+    judge_all(
+        &cases,
+        threads,
+        |case| judge(case, arguments.max_nodes, means),
+        |case, verdict| {
+            match verdict {
+                Verdict::Passed { .. } => passed += 1,
+                Verdict::Failed { .. } => failed += 1,
+                Verdict::Stopped => return,
+            }
+            print(file, case, &verdict, arguments.json);
+        },
+    );
+    if arguments.json {
+        println!("{}", json!({ "passed": passed, "failed": failed }));
+    } else {
+        println!("{passed} passed, {failed} failed");
+    }
+    if cancelled.load(Ordering::Relaxed) {
+        Err(Failure::Work(format!(
+            "stopped; {} positions were not counted",
+            cases.len() - passed - failed
+        )))
+    } else if failed > 0 {
+        Err(Failure::Work(format!("{failed} positions failed")))
+    } else {
+        Ok(())
+    }
+}
+
+/// Judges the cases on some threads, and hands the verdicts over in the order of the cases.
+fn judge_all(
+    cases: &[Case],
+    threads: usize,
+    judge: impl Fn(&Case) -> Verdict + Sync,
+    mut take: impl FnMut(&Case, Verdict),
+) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..threads.min(cases.len()) {
+            let (next, judge, sender) = (&next, &judge, sender.clone());
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(case) = cases.get(index) else { return };
+                    // The receiver lives until all threads are done.
+                    let _ = sender.send((index, judge(case)));
+                }
+            });
+        }
+        drop(sender);
+        let mut waiting: Vec<Option<Verdict>> = cases.iter().map(|_| None).collect();
+        let mut ready = 0;
+        for (index, verdict) in receiver {
+            waiting[index] = Some(verdict);
+            while let Some(verdict) = waiting.get_mut(ready).and_then(Option::take) {
+                take(&cases[ready], verdict);
+                ready += 1;
+            }
+        }
+    });
+}
+
+fn judge(case: &Case, max_nodes: u128, means: Means<'_>) -> Verdict {
+    let mut compared = 0;
+    for &(depth, expected) in case.counts.iter().filter(|(_, nodes)| *nodes <= max_nodes) {
+        match count(&case.position, depth, means) {
+            Count::Done(found) if found == expected => compared += 1,
+            Count::Cancelled => return Verdict::Stopped,
+            Count::Done(found) => {
+                return Verdict::Failed {
+                    depth,
+                    expected,
+                    found,
+                };
+            }
+            Count::TooMany => {
+                return Verdict::Failed {
+                    depth,
+                    expected,
+                    found: u128::MAX,
+                };
+            }
+        }
+    }
+    Verdict::Passed {
+        compared,
+        left_out: case.counts.len() - compared,
+    }
+}
+
+fn print(file: &Path, case: &Case, verdict: &Verdict, as_json: bool) {
+    let file = file.display().to_string();
+    if as_json {
+        let mut object = json!({ "file": file, "line": case.line, "name": case.name });
+        match verdict {
+            Verdict::Passed { compared, left_out } => {
+                object["passed"] = json!(true);
+                object["compared"] = json!(compared);
+                object["left_out"] = json!(left_out);
+            }
+            Verdict::Failed {
+                depth,
+                expected,
+                found,
+            } => {
+                object["passed"] = json!(false);
+                object["depth"] = json!(depth);
+                object["expected"] = json!(expected.to_string());
+                object["found"] = json!(found.to_string());
+            }
+            Verdict::Stopped => {}
+        }
+        println!("{object}");
+        return;
+    }
+    let name = if case.name.is_empty() {
+        case.position.to_string()
+    } else {
+        case.name.clone()
+    };
+    match verdict {
+        Verdict::Passed {
+            compared,
+            left_out: 0,
+        } => println!("{file}:{}: passed, {compared} counts ({name})", case.line),
+        Verdict::Passed { compared, left_out } => println!(
+            "{file}:{}: passed, {compared} counts, {left_out} left out ({name})",
+            case.line
+        ),
+        Verdict::Failed {
+            depth,
+            expected,
+            found,
+        } => println!(
+            "{file}:{}: FAILED at depth {depth}: expected {expected}, found {found} ({name})",
+            case.line
+        ),
+        Verdict::Stopped => {}
+    }
+}

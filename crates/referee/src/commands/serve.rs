@@ -1,0 +1,163 @@
+//! `referee serve`: opens the store, binds the listener, serves until a signal, drains, closes.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use referee_record::RecordKey;
+use referee_server::limits::KEY_FILE_BYTES_MAX;
+use referee_server::{MachineClock, Server, ServerOptions};
+use referee_store::{SqliteStore, Store};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::exit::EXIT_USAGE;
+
+/// The command line of `referee serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// The address to listen on; port 0 picks a free one.
+    #[arg(long, env = "REFEREE_LISTEN", default_value = "127.0.0.1:50051")]
+    listen: SocketAddr,
+    /// The file that games are kept in; it is created where it is missing.
+    #[arg(long, env = "REFEREE_STORE", default_value = "referee.db")]
+    store: PathBuf,
+    /// How many seconds open calls and streams may go on after SIGTERM. Range: 0 to 600.
+    #[arg(
+        long,
+        env = "REFEREE_DRAIN_TIMEOUT_SECONDS",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(0..=600)
+    )]
+    drain_timeout_seconds: u64,
+    /// A file with the Ed25519 key that exported records are signed with: PKCS#8 in PEM, or the 32
+    /// bytes of the secret in hexadecimal digits or base64. Default: records are not signed.
+    #[arg(long, value_name = "FILE", env = "REFEREE_SIGNING_KEY")]
+    signing_key: Option<PathBuf>,
+    /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
+    #[arg(long, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+}
+
+impl ServeArguments {
+    /// Runs the service until a signal.
+    pub(crate) fn run(self) -> ExitCode {
+        let record_key = match self.signing_key.as_deref().map(read_key).transpose() {
+            Ok(record_key) => record_key,
+            Err(message) => {
+                eprintln!("error: {message}");
+                return ExitCode::from(EXIT_USAGE);
+            }
+        };
+        if let Err(message) = check_store(&self.store) {
+            eprintln!("error: {message}");
+            return ExitCode::from(EXIT_USAGE);
+        }
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        if let Some(threads) = self.threads {
+            builder.worker_threads(usize::from(threads));
+        }
+        let outcome = match builder.enable_all().build() {
+            Ok(runtime) => runtime.block_on(self.run_until_signal(record_key)),
+            Err(error) => Err(format!("cannot start threads: {error}")),
+        };
+        match outcome {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => {
+                tracing::error!("{message}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    async fn run_until_signal(self, record_key: Option<RecordKey>) -> Result<(), String> {
+        let no_signal = |error| format!("cannot wait for signals: {error}");
+        let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
+        let path = self.store.display().to_string();
+        // Opening migrates and recovers, which blocks.
+        let open = tokio::task::spawn_blocking(move || SqliteStore::open(&self.store));
+        let store = open
+            .await
+            .map_err(|error| error.to_string())?
+            .map_err(|e| e.to_string())?;
+        let store: Arc<dyn Store> = Arc::new(store);
+        let last_us = store.last_beat().await.map_err(|error| error.to_string())?;
+        let clock = Arc::new(MachineClock::after(last_us));
+        let listener = TcpListener::bind(self.listen)
+            .await
+            .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        announce(address);
+        tracing::info!(%address, store = %path, "listening");
+        let stop = CancellationToken::new();
+        let stopping = stop.clone();
+        tokio::spawn(async move {
+            let name = tokio::select! {
+                _ = terminate.recv() => "SIGTERM",
+                _ = interrupt.recv() => "SIGINT",
+            };
+            tracing::info!(signal = name, "draining");
+            stopping.cancel();
+        });
+        if let Some(key) = &record_key {
+            tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
+        }
+        let options = ServerOptions {
+            drain_timeout: Duration::from_secs(self.drain_timeout_seconds),
+            record_key,
+            ..ServerOptions::default()
+        };
+        let server = Server::new(listener, Arc::clone(&store), clock, options);
+        let served = server.run(stop).await;
+        store
+            .close()
+            .await
+            .map_err(|error| format!("cannot close the store: {error}"))?;
+        served.map_err(|error| match std::error::Error::source(&error) {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        })?;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+/// Refuses a store that this program has no engine for, before anything is opened.
+fn check_store(path: &Path) -> Result<(), &'static str> {
+    let is_postgres = ["postgres:", "postgresql:"]
+        .iter()
+        .any(|scheme| path.to_string_lossy().starts_with(scheme));
+    if is_postgres {
+        return Err(
+            "--store (REFEREE_STORE): names a PostgreSQL database, which this version cannot use; \
+             name a file",
+        );
+    }
+    Ok(())
+}
+
+/// Reads the key that signs records, before a port is bound.
+fn read_key(path: &Path) -> Result<RecordKey, String> {
+    let fault = |text: String| format!("--signing-key (REFEREE_SIGNING_KEY): {text}");
+    let name = path.display();
+    let file = File::open(path).map_err(|error| fault(format!("{name}: {error}")))?;
+    let mut text = String::new();
+    file.take(KEY_FILE_BYTES_MAX as u64)
+        .read_to_string(&mut text)
+        .map_err(|error| fault(format!("{name}: {error}")))?;
+    RecordKey::read(&text).map_err(|error| fault(format!("{name}: {error}")))
+}
+
+/// Says on standard output where the service is to be reached, for scripts that start it.
+fn announce(address: SocketAddr) {
+    let mut out = std::io::stdout();
+    // Nobody may be listening to standard output; that is no reason to stop.
+    let _ = writeln!(out, "referee is listening on {address}").and_then(|()| out.flush());
+}
