@@ -1,10 +1,14 @@
-//! What the suites share: the real binary, the wire, the oracle, the sources as syntax trees, where
-//! the data is, and what to do where a tool is missing.
+//! What the suites share: the real binary, two servers over one store, the wire, the oracle, the
+//! sources as syntax trees, where the data is, and what to do where a tool is missing.
 
 #![forbid(unsafe_code)]
 
+pub mod apart;
 pub mod circles;
+pub mod deployment;
+pub mod line;
 pub mod oracle;
+pub mod pair;
 pub mod process;
 pub mod sources;
 pub mod wire;
@@ -32,7 +36,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Panics
 ///
-/// Where the file cannot be read or a line is no JSON.
+/// Where the file cannot be read or holds nothing, or a line is no JSON.
 #[must_use]
 pub fn lines(file: &str) -> Vec<Value> {
     let path = root().join("tests/data").join(file);
@@ -40,11 +44,14 @@ pub fn lines(file: &str) -> Vec<Value> {
     let read = |(number, line): (usize, &str)| {
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{file}:{}: {error}", number + 1))
     };
-    text.lines()
+    let values: Vec<Value> = text
+        .lines()
         .enumerate()
         .filter(|(_, line)| !line.is_empty())
         .map(read)
-        .collect()
+        .collect();
+    assert!(!values.is_empty(), "{file} holds nothing");
+    values
 }
 
 /// Returns the texts of a JSON list; none where there is no list.

@@ -15,7 +15,9 @@ use std::{env, io};
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::rules_service_client::RulesServiceClient;
 use tempfile::TempDir;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
+
+use crate::wire;
 
 /// What the line on the standard output begins with that names the address.
 const LISTENING: &str = "referee is listening on ";
@@ -156,9 +158,7 @@ impl Referee {
     ///
     /// Where there is none to be had.
     pub async fn connect(&self) -> Channel {
-        self.try_connect()
-            .await
-            .unwrap_or_else(|error| panic!("{}: {error:?}", self.address))
+        wire::connect(self.address).await
     }
 
     /// Opens a connection, or says why there is none.
@@ -167,11 +167,7 @@ impl Referee {
     ///
     /// Where the process is gone.
     pub async fn try_connect(&self) -> Result<Channel, tonic::transport::Error> {
-        let endpoint = Endpoint::from_shared(format!("http://{}", self.address))?;
-        endpoint
-            .connect_timeout(Duration::from_secs(10))
-            .connect()
-            .await
+        wire::try_connect(self.address).await
     }
 
     /// Opens a connection on which little can be under way: 64 KiB, the least of HTTP/2.
@@ -180,13 +176,7 @@ impl Referee {
     ///
     /// Where there is none to be had.
     pub async fn connect_narrow(&self) -> Channel {
-        let endpoint = Endpoint::from_shared(format!("http://{}", self.address));
-        let endpoint = endpoint
-            .expect("an address makes a URI")
-            .initial_stream_window_size(65_535)
-            .initial_connection_window_size(65_535);
-        let channel = endpoint.connect().await;
-        channel.unwrap_or_else(|error| panic!("{}: {error:?}", self.address))
+        wire::connect_narrow(self.address).await
     }
 
     /// Opens a connection for games.
@@ -215,13 +205,7 @@ impl Referee {
     ///
     /// Where the signal cannot be sent.
     pub fn terminate(&self) {
-        let sent = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
-            .status();
-        assert!(
-            sent.expect("there is a kill command").success(),
-            "the signal was not sent"
-        );
+        signal(self.id(), "TERM");
     }
 
     /// Waits for the process to end; `None` where it still runs after `patience`.
@@ -255,6 +239,21 @@ impl Drop for Referee {
             eprintln!("the referee logged:\n{}", tail(&self.folder));
         }
     }
+}
+
+/// Sends a signal to a process, by its name without `SIG`.
+///
+/// # Panics
+///
+/// Where it cannot be sent.
+pub fn signal(process: u32, name: &str) {
+    let sent = Command::new("kill")
+        .args([format!("-{name}"), process.to_string()])
+        .status();
+    assert!(
+        sent.expect("there is a kill command").success(),
+        "the signal was not sent"
+    );
 }
 
 /// Reads the line that names the address, and goes on reading in the background, so that the

@@ -1,7 +1,9 @@
 //! The wire: requests in short, bytes as they are sent, and what an error must say.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::HeaderMap;
@@ -13,7 +15,7 @@ use referee_api::v1::{
     OfferDraw, Position, Resign, RuleParameters, RuleProfile, Seat, SubmitActionRequest, position,
 };
 use tonic::body::Body;
-use tonic::transport::Channel;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
@@ -21,6 +23,44 @@ use tonic_types::StatusExt;
 pub const SUBMIT: &str = "/referee.v1.GameService/SubmitAction";
 /// The path of the method that creates games.
 pub const CREATE: &str = "/referee.v1.GameService/CreateGame";
+
+/// Opens a connection.
+///
+/// # Panics
+///
+/// Where there is none to be had.
+pub async fn connect(address: SocketAddr) -> Channel {
+    let channel = try_connect(address).await;
+    channel.unwrap_or_else(|error| panic!("{address}: {error:?}"))
+}
+
+/// Opens a connection, or says why there is none.
+///
+/// # Errors
+///
+/// Where nobody listens.
+pub async fn try_connect(address: SocketAddr) -> Result<Channel, tonic::transport::Error> {
+    let endpoint = Endpoint::from_shared(format!("http://{address}"))?;
+    endpoint
+        .connect_timeout(Duration::from_secs(10))
+        .connect()
+        .await
+}
+
+/// Opens a connection on which little can be under way: 64 KiB, the least of HTTP/2.
+///
+/// # Panics
+///
+/// Where there is none to be had.
+pub async fn connect_narrow(address: SocketAddr) -> Channel {
+    let endpoint = Endpoint::from_shared(format!("http://{address}"));
+    let endpoint = endpoint
+        .expect("an address makes a URI")
+        .initial_stream_window_size(65_535)
+        .initial_connection_window_size(65_535);
+    let channel = endpoint.connect().await;
+    channel.unwrap_or_else(|error| panic!("{address}: {error:?}"))
+}
 
 /// Returns an id that no other request of this process has.
 #[must_use]

@@ -404,6 +404,7 @@ async fn finish(folder: &Path, players: Vec<Player>) {
 async fn many_writers_of_one_game_lose_nothing() {
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
     let mut answers: Vec<(SubmitActionRequest, Bytes)> = Vec::new();
+    let mut on_record = 0;
     for round in 0..3 {
         let referee = Referee::start_in(folder.path());
         let channel = referee.connect().await;
@@ -444,6 +445,8 @@ async fn many_writers_of_one_game_lose_nothing() {
             answers.len(),
             record.len()
         );
+        assert!(record.len() > on_record, "nobody wrote anything");
+        on_record = record.len();
         referee.kill();
     }
     assert!(answers.len() >= 450, "only {} answers", answers.len());

@@ -1,5 +1,7 @@
 //! What the service promises, tested from outside. Each suite is a module and runs alone by its
-//! name: `cargo test -p referee-tests masters::`.
+//! name: `cargo test -p referee-tests masters::`. `service`, `playing`, `watching` and `timekeeping`
+//! run twice, as `binary` against the real program and as `pair` against two servers over one store
+//! with calls that alternate.
 //!
 //! | suite | holds |
 //! |---|---|
@@ -17,7 +19,8 @@
 //! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
-//! | `timekeeping` | flags, bonuses, pauses and down time by the real clock, to the millisecond |
+//! | `timekeeping` | flags, bonuses, pauses and down time, to the millisecond |
+//! | `two_servers` | two servers on one store: what one writes, and a disk that is slow or fails |
 //! | `discovery` | reflection in both versions |
 //! | `conformance` | every conformance case, played by `referee conform` |
 //! | `sequences` | the reports whose steps are words, as calls of the service |
@@ -44,5 +47,6 @@ mod sequences;
 mod service;
 mod tidy;
 mod timekeeping;
+mod two_servers;
 mod verify;
 mod watching;

@@ -50,6 +50,7 @@ fn the_command_answers_with_a_line_or_a_proof() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("a line is JSON"))
         .collect();
+    assert_eq!(answers.len(), 2, "one for each side: {out}");
     for (answer, winner) in answers.iter().zip([v1::Color::White, v1::Color::Black]) {
         assert_eq!(answer["can_mate"], "yes", "{answer}");
         let line: Vec<String> = serde_json::from_value(answer["line"].clone()).expect("a line");

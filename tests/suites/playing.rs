@@ -1,21 +1,27 @@
 //! Playing over one stream: both seats at once, without waiting for answers, and what a stream that
 //! does not keep to the protocol is told.
 
-use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::play_game_request::Kind as Said;
 use referee_api::v1::play_game_response::Kind as Told;
 use referee_api::v1::{
     Action, ActionAnswer, ErrorReason, GameEvent, JoinGame, PlayGameRequest, PlayGameResponse,
     Seat, action, game, ruling,
 };
-use referee_tests::process::Referee;
+use referee_tests::deployment::{Deployment, Games};
 use referee_tests::wire::{self, answer, details, make_move, move_and_offer, resign};
-use referee_tests::{lines, texts};
+use referee_tests::{lines, on_both, texts};
 use std::time::Duration;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
+
+on_both!(
+    both_seats_play_a_game_to_mate,
+    a_burst_is_answered_in_order,
+    streams_keep_to_the_protocol,
+    bytes_that_are_no_message_end_the_stream,
+    a_stream_that_never_joins_is_ended_by_a_drain,
+);
 
 /// One seat of a game: what is said, and what is told.
 struct Player {
@@ -34,7 +40,7 @@ fn join(id: &str, seat: Seat) -> Said {
 }
 
 impl Player {
-    async fn open(referee: &Referee, seat: Seat) -> Player {
+    async fn open(referee: &Deployment, seat: Seat) -> Player {
         let (say, said) = channel(64);
         let mut games = referee.games().await;
         let hear = games
@@ -45,7 +51,7 @@ impl Player {
         Player { seat, say, hear }
     }
 
-    async fn join(referee: &Referee, id: &str, seat: Seat) -> Player {
+    async fn join(referee: &Deployment, id: &str, seat: Seat) -> Player {
         let player = Player::open(referee, seat).await;
         player.say(join(id, seat)).await;
         player
@@ -110,7 +116,7 @@ impl Player {
     }
 }
 
-async fn create(referee: &Referee, id: &str) -> GameServiceClient<Channel> {
+async fn create(referee: &Deployment, id: &str) -> Games {
     let mut games = referee.games().await;
     games
         .create_game(wire::create(id, wire::refusing()))
@@ -137,9 +143,7 @@ async fn play_side(mut player: Player, moves: Vec<String>, first: usize) -> Play
 
 /// A master game, both seats over streams of their own. Behind each move an illegal one is sent
 /// without waiting, which is answered in its turn and leaves no trace.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn both_seats_play_a_game_to_mate() {
-    let referee = Referee::start();
+async fn both_seats_play_a_game_to_mate(referee: Deployment) {
     let record = lines("games/masters.jsonl")
         .into_iter()
         .find(|record| record["id"] == "anderssen-kieseritzky-1851")
@@ -183,9 +187,7 @@ async fn both_seats_play_a_game_to_mate() {
 
 /// Actions that are sent in one breath are ruled on in their order, each is answered once and in
 /// its order, and the stream goes on after those that could not be judged.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_burst_is_answered_in_order() {
-    let referee = Referee::start();
+async fn a_burst_is_answered_in_order(referee: Deployment) {
     create(&referee, "burst").await;
     let mut white = Player::join(&referee, "burst", Seat::White).await;
     let mut expected = Vec::new();
@@ -217,32 +219,7 @@ async fn a_burst_is_answered_in_order() {
         }
     }
     for (answer, (id, what)) in answers.iter().zip(&expected) {
-        assert_eq!(
-            &answer.request_id, id,
-            "in the order in which they were sent"
-        );
-        let ruling = answer.ruling.as_ref().map(ruling_code);
-        let error = answer.error.as_ref();
-        let told = ruling
-            .clone()
-            .or(error.map(|error| format!("{:?}", error.reason())));
-        let field = error.and_then(|error| error.field_violations.first());
-        let field = field.map(|violation| violation.field.as_str());
-        assert!(
-            told.as_deref() == Some(what) || field == Some(what),
-            "{what}: {answer:?}"
-        );
-        assert_ne!(
-            ruling.is_some(),
-            error.is_some(),
-            "a ruling or an error: {answer:?}"
-        );
-        if error.is_some_and(|error| error.reason() == ErrorReason::SequenceMismatch) {
-            assert_eq!(
-                error.expect("it has one").metadata["expected_sequence"],
-                "0"
-            );
-        }
+        check_answer(answer, id, what);
     }
     // What arrived before the end of the game is answered before the end of the stream.
     let black = Player::join(&referee, "burst", Seat::Black).await;
@@ -262,6 +239,34 @@ async fn a_burst_is_answered_in_order() {
     assert!(told.len() == 2 || told[2..] == ["GAME_OVER"], "{told:?}");
 }
 
+/// Checks the answer to a request: what it is told, as a ruling, the reason of an error, or the
+/// field at fault.
+fn check_answer(answer: &ActionAnswer, id: &str, what: &str) {
+    assert_eq!(
+        answer.request_id, id,
+        "in the order in which they were sent"
+    );
+    let ruling = answer.ruling.as_ref().map(ruling_code);
+    let error = answer.error.as_ref();
+    let told = ruling
+        .clone()
+        .or(error.map(|error| format!("{:?}", error.reason())));
+    let field = error.and_then(|error| error.field_violations.first());
+    let field = field.map(|violation| violation.field.as_str());
+    assert!(
+        told.as_deref() == Some(what) || field == Some(what),
+        "{what}: {answer:?}"
+    );
+    assert_ne!(
+        ruling.is_some(),
+        error.is_some(),
+        "a ruling or an error: {answer:?}"
+    );
+    if let Some(error) = error.filter(|error| error.reason() == ErrorReason::SequenceMismatch) {
+        assert_eq!(error.metadata["expected_sequence"], "0");
+    }
+}
+
 fn ruling_code(found: &referee_api::v1::Ruling) -> String {
     match found.verdict() {
         ruling::Verdict::Accepted => "stands".to_owned(),
@@ -273,9 +278,7 @@ fn ruling_code(found: &referee_api::v1::Ruling) -> String {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_keep_to_the_protocol() {
-    let referee = Referee::start();
+async fn streams_keep_to_the_protocol(referee: Deployment) {
     create(&referee, "protocol").await;
     let first = [
         (
@@ -325,9 +328,7 @@ async fn streams_keep_to_the_protocol() {
     assert_eq!(silent.hear_out().await.0.len(), 1);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bytes_that_are_no_message_end_the_stream() {
-    let referee = Referee::start();
+async fn bytes_that_are_no_message_end_the_stream(referee: Deployment) {
     let channel = referee.connect().await;
     let path = "/referee.v1.GameService/PlayGame";
     let sent = wire::send(&channel, path, wire::frame(0, b"\xff\xff\xff")).await;
@@ -342,20 +343,19 @@ async fn bytes_that_are_no_message_end_the_stream() {
 }
 
 /// A stream that was opened and never joined does not hold up the end of the process.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stream_that_never_joins_is_ended_by_a_drain() {
-    let mut referee = Referee::start();
+async fn a_stream_that_never_joins_is_ended_by_a_drain(mut referee: Deployment) {
     let player = Player::open(&referee, Seat::White).await;
     create(&referee, "joined").await;
     let joined = Player::join(&referee, "joined", Seat::White).await;
-    referee.terminate();
+    referee.stop();
     for player in [player, joined] {
         let status = tokio::time::timeout(Duration::from_secs(5), player.fail()).await;
         let status = status.expect("a drain ends every stream itself");
         assert_eq!(status.code(), Code::Unavailable, "{status:?}");
         assert_eq!(details(&status).reason, "SHUTTING_DOWN", "{status:?}");
     }
-    let ended = tokio::task::spawn_blocking(move || referee.wait(Duration::from_secs(15))).await;
-    let exit = ended.expect("waited").expect("waited").expect("it stopped");
-    assert_eq!(exit.code(), Some(0));
+    assert!(
+        referee.ended(Duration::from_secs(15)).await,
+        "it ends well and in time"
+    );
 }

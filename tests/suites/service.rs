@@ -5,10 +5,23 @@ use std::time::Duration;
 
 use prost::Message;
 use referee_api::v1;
+use referee_api::v1::play_game_request::Kind as Said;
+use referee_api::v1::play_game_response::Kind as Told;
 use referee_api::v1::watch_game_response::Kind as News;
-use referee_tests::process::Referee;
-use referee_tests::wire;
-use tonic::Code;
+use referee_tests::deployment::{Deployment, Games};
+use referee_tests::{on_both, wire};
+use tokio::sync::mpsc::Sender;
+use tonic::{Code, Streaming};
+
+on_both!(
+    the_same_question_gets_the_same_answer,
+    one_of_many_racers_wins,
+    watchers_see_every_event_once_and_in_order,
+    a_quiet_game_is_heard_of,
+    a_seat_is_played_over_one_stream,
+    lists_are_filtered_by_labels_and_paged,
+    health_is_told_and_a_drain_ends_in_time,
+);
 
 fn watch(game: &str, after: Option<i64>) -> v1::WatchGameRequest {
     v1::WatchGameRequest {
@@ -21,9 +34,7 @@ fn watch(game: &str, after: Option<i64>) -> v1::WatchGameRequest {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_same_question_gets_the_same_answer() {
-    let referee = Referee::start();
+async fn the_same_question_gets_the_same_answer(referee: Deployment) {
     let mut games = referee.games().await;
     let create = wire::create("", v1::Game::default());
     let first = games
@@ -69,9 +80,7 @@ async fn the_same_question_gets_the_same_answer() {
     assert_eq!(wire::details(&status).reason, "REQUEST_ID_REUSED");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn one_of_many_racers_wins() {
-    let referee = Referee::start();
+async fn one_of_many_racers_wins(referee: Deployment) {
     let mut games = referee.games().await;
     games
         .create_game(wire::create("race", v1::Game::default()))
@@ -99,7 +108,7 @@ async fn one_of_many_racers_wins() {
 }
 
 /// Follows to the end of the game from after a sequence, breaking the stream off now and then.
-async fn follow(referee: &Referee, game: &str, mut after: i64, break_each: usize) -> Vec<i64> {
+async fn follow(referee: &Deployment, game: &str, mut after: i64, break_each: usize) -> Vec<i64> {
     let mut seen = Vec::new();
     let mut games = referee.games().await;
     loop {
@@ -132,41 +141,33 @@ async fn follow(referee: &Referee, game: &str, mut after: i64, break_each: usize
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn watchers_see_every_event_once_and_in_order() {
-    let referee = Referee::start();
-    let mut games = referee.games().await;
-    games
-        .create_game(wire::create("watched", v1::Game::default()))
-        .await
-        .expect("created");
-    let plies = 60;
-    let moves = ["Nf3", "Nf6", "Ng1", "Ng8"];
-    // Rules under which knights can go to and fro for as long as the test likes.
-    let parameters = v1::RuleParameters {
+/// Rules under which knights can go to and fro for as long as the test likes.
+fn endless() -> v1::Game {
+    let overrides = v1::RuleParameters {
         fivefold: Some(false),
         ..Default::default()
     };
-    let profile = v1::RuleProfile {
-        overrides: Some(parameters),
-        ..Default::default()
-    };
-    let game = v1::Game {
-        rule_profile: Some(profile),
+    v1::Game {
+        rule_profile: Some(v1::RuleProfile {
+            overrides: Some(overrides),
+            ..Default::default()
+        }),
         ..v1::Game::default()
-    };
+    }
+}
+
+async fn watchers_see_every_event_once_and_in_order(referee: Deployment) {
+    let mut games = referee.games().await;
     games
-        .create_game(wire::create("endless", game))
+        .create_game(wire::create("endless", endless()))
         .await
         .expect("created");
+    let plies = 60;
     let write = async {
         let mut games = games.clone();
         for ply in 0..plies {
-            let request = wire::submit(
-                "endless",
-                wire::on_move(ply),
-                wire::make_move(moves[ply % 4]),
-            );
+            let text = ["Nf3", "Nf6", "Ng1", "Ng8"][ply % 4];
+            let request = wire::submit("endless", wire::on_move(ply), wire::make_move(text));
             let answer = games
                 .submit_action(request)
                 .await
@@ -202,36 +203,38 @@ async fn watchers_see_every_event_once_and_in_order() {
         snapshot.message().await.expect("told").is_none(),
         "the stream of a finished game ends"
     );
-    // A quiet game is heard of.
+}
+
+async fn a_quiet_game_is_heard_of(referee: Deployment) {
+    let mut games = referee.games().await;
+    games
+        .create_game(wire::create("watched", v1::Game::default()))
+        .await
+        .expect("created");
     let mut quiet = games
         .watch_game(watch("watched", Some(0)))
         .await
         .expect("watched")
         .into_inner();
-    let first = quiet.message().await.expect("told").expect("a message");
+    let first = referee.passing(quiet.message()).await;
+    let first = first.expect("told").expect("a message");
     assert!(matches!(first.kind, Some(News::Heartbeat(_))), "{first:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_seat_is_played_over_one_stream() {
-    use v1::play_game_request::Kind as Said;
-    use v1::play_game_response::Kind as Told;
-    let referee = Referee::start();
-    let mut games = referee.games().await;
-    games
-        .create_game(wire::create("played", v1::Game::default()))
-        .await
-        .expect("created");
-    let said = |kind| v1::PlayGameRequest { kind: Some(kind) };
+/// Joins the white seat of a game, and says three things without waiting: a move, one out of turn,
+/// one of the other seat.
+async fn join_and_say(
+    games: &mut Games,
+    game: &str,
+) -> (Sender<v1::PlayGameRequest>, Streaming<v1::PlayGameResponse>) {
     let join = v1::JoinGame {
-        name: "games/played".into(),
+        name: format!("games/{game}"),
         seat: v1::Seat::White.into(),
         after_sequence: Some(0),
         heartbeat_interval: None,
     };
     let (sender, receiver) = tokio::sync::mpsc::channel(8);
     sender.send(said(Said::Join(join))).await.expect("open");
-    // Three actions without waiting: a move, one out of turn, one of the other seat.
     let moves = [
         (v1::Seat::White, "e4"),
         (v1::Seat::White, "d4"),
@@ -242,11 +245,25 @@ async fn a_seat_is_played_over_one_stream() {
         sender.send(said(Said::Action(action))).await.expect("open");
     }
     let requests = tokio_stream::wrappers::ReceiverStream::new(receiver);
-    let mut stream = games
+    let stream = games
         .play_game(requests)
         .await
         .expect("joined")
         .into_inner();
+    (sender, stream)
+}
+
+fn said(kind: Said) -> v1::PlayGameRequest {
+    v1::PlayGameRequest { kind: Some(kind) }
+}
+
+async fn a_seat_is_played_over_one_stream(referee: Deployment) {
+    let mut games = referee.games().await;
+    games
+        .create_game(wire::create("played", v1::Game::default()))
+        .await
+        .expect("created");
+    let (sender, mut stream) = join_and_say(&mut games, "played").await;
     let mut told = Vec::new();
     while told.len() < 4 {
         told.push(
@@ -293,9 +310,7 @@ async fn a_seat_is_played_over_one_stream() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lists_are_filtered_by_labels_and_paged() {
-    let referee = Referee::start();
+async fn lists_are_filtered_by_labels_and_paged(referee: Deployment) {
     let mut games = referee.games().await;
     for number in 0..7 {
         let labels = [("round".to_owned(), (number % 2).to_string())].into();
@@ -337,12 +352,10 @@ async fn lists_are_filtered_by_labels_and_paged() {
     assert_eq!(wire::details(&status).reason, "INVALID_PAGE_TOKEN");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn health_is_told_and_a_drain_ends_in_time() {
+async fn health_is_told_and_a_drain_ends_in_time(mut referee: Deployment) {
     use tonic_health::pb::HealthCheckRequest;
     use tonic_health::pb::health_check_response::ServingStatus;
     use tonic_health::pb::health_client::HealthClient;
-    let mut referee = Referee::start();
     let mut health = HealthClient::new(referee.connect().await);
     for service in [
         "",
@@ -380,7 +393,7 @@ async fn health_is_told_and_a_drain_ends_in_time() {
         .expect("watched")
         .into_inner();
     let _silent = std::net::TcpStream::connect(referee.address()).expect("connected");
-    referee.terminate();
+    referee.stop();
     let changed = changes.message().await.expect("told").expect("a change");
     assert_eq!(changed.status(), ServingStatus::NotServing);
     let ended = loop {
@@ -391,9 +404,8 @@ async fn health_is_told_and_a_drain_ends_in_time() {
         }
     };
     assert_eq!(wire::details(&ended).reason, "SHUTTING_DOWN", "{ended:?}");
-    let exit = referee
-        .wait(Duration::from_secs(20))
-        .expect("waited")
-        .expect("it stopped");
-    assert_eq!(exit.code(), Some(0));
+    assert!(
+        referee.ended(Duration::from_secs(20)).await,
+        "it ends well and in time"
+    );
 }

@@ -93,32 +93,7 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "what_is_imported_is_exported_again",
         STORY,
     ),
-    (
-        "tests/suites/playing.rs",
-        "a_burst_is_answered_in_order",
-        STORY,
-    ),
     ("tests/suites/ranges.rs", "wrong", DATA),
-    (
-        "tests/suites/service.rs",
-        "watchers_see_every_event_once_and_in_order",
-        STORY,
-    ),
-    (
-        "tests/suites/service.rs",
-        "a_seat_is_played_over_one_stream",
-        STORY,
-    ),
-    (
-        "tests/suites/timekeeping/down.rs",
-        "nobody_is_charged_for_the_time_after_a_kill",
-        STORY,
-    ),
-    (
-        "tests/suites/timekeeping/flags.rs",
-        "a_flag_falls_by_itself_and_is_told_at_once",
-        STORY,
-    ),
 ];
 
 /// Files of the product that read the clock of the machine, each with its reason.
@@ -159,6 +134,12 @@ const REAL_TIME: &[(&str, &str)] = &[
         "crates/store/tests/sqlite.rs",
         "another process holds the lock of a file",
     ),
+    ("tests/load/quiet.rs", "measures a process"),
+    (
+        "tests/src/deployment.rs",
+        "the time of the real binary is that of the machine",
+    ),
+    ("tests/src/pair.rs", "waits for signs of life of servers"),
     ("tests/src/process.rs", "waits for a process"),
     ("tests/suites/crash.rs", "kills a process"),
     (
@@ -166,20 +147,15 @@ const REAL_TIME: &[(&str, &str)] = &[
         "measures what a process answers",
     ),
     ("tests/suites/sequences/shutdown.rs", "stops a process"),
-    (
-        "tests/suites/timekeeping/down.rs",
-        "kills and stops a process",
-    ),
-    (
-        "tests/suites/timekeeping/flags.rs",
-        "the clock of the service is that of the machine",
-    ),
-    (
-        "tests/suites/timekeeping/mod.rs",
-        "the clock of the service is that of the machine",
-    ),
     ("tests/suites/verify/games.rs", "stops a process"),
-    ("tests/suites/watching.rs", "a process sends heartbeats"),
+    (
+        "tests/suites/two_servers/log.rs",
+        "measures how soon one server hears of the other",
+    ),
+    (
+        "tests/suites/watching.rs",
+        "waits until a stream is full, and for a server to hear that one was dropped",
+    ),
 ];
 
 /// What no source file may hold. The words are put together here, so that this file does not.

@@ -3,29 +3,36 @@
 //! stores are known to have broken: events lost when a stream starves, old events after a resume,
 //! duplicates, events from before a restart, a gap between the snapshot and what follows.
 
-#![expect(clippy::disallowed_types, reason = "a process sends heartbeats")]
+use std::time::Duration;
 
-use std::time::{Duration, Instant};
-
-use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::watch_game_response::Kind;
 use referee_api::v1::{
     DrawClaim, Game, GameEvent, Heartbeat, ListGameEventsRequest, Position, RuleParameters,
     RuleProfile, Seat, WatchGameRequest,
 };
-use referee_tests::process::Referee;
+use referee_tests::deployment::{Deployment, Games};
+use referee_tests::on_both;
+use referee_tests::pair::{Pair, PairOptions};
 use referee_tests::wire::{self, details, make_move, on_move, resign};
 use tokio::task::JoinSet;
-use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
-type Games = GameServiceClient<Channel>;
+on_both!(
+    a_watcher_who_comes_at_any_moment_hears_the_rest,
+    a_quiet_stream_beats,
+);
 
 /// The moves that a game goes to and fro with.
 const SHUFFLE: [&str; 4] = ["Nf3", "Nf6", "Ng1", "Ng8"];
 
 /// How long a watcher that does not read is waited for: longer than the service waits for it.
 const SLOW_FOR: Duration = Duration::from_secs(33);
+
+/// How long a stream that nobody reads takes to fill up.
+const STALL: Duration = Duration::from_secs(1);
+
+/// After this time something hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A game that neither repetition nor a count ends.
 fn endless() -> Game {
@@ -147,10 +154,8 @@ async fn record(games: &mut Games, id: &str) -> Vec<GameEvent> {
 }
 
 /// Watchers who come at every moment of a game, with and without a snapshot, hear all of it.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_comes_whenever_hears_the_rest() {
+async fn a_watcher_who_comes_at_any_moment_hears_the_rest(referee: Deployment) {
     const PLIES: usize = 80;
-    let referee = Referee::start();
     let mut games = referee.games().await;
     for id in ["one", "two"] {
         create(&mut games, id).await;
@@ -203,23 +208,23 @@ async fn whoever_comes_whenever_hears_the_rest() {
 
 /// A watcher that breaks off and resumes after a crash of the process hears each event once, and
 /// one that claims to know more than there is is told so.
+///
+/// A crash is one of the real process. Streams of two servers do not break so; see `two_servers`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watcher_resumes_after_a_crash() {
-    let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
-    let referee = Referee::start_in(folder.path());
+    let referee = Deployment::binary();
     let mut games = referee.games().await;
     create(&mut games, "resumed").await;
     let stream = watch(&mut games, "resumed", Some(0)).await;
     let listener = tokio::spawn(listen(stream, Some(0)));
     write(games.clone(), "resumed", 0..30, false).await;
-    referee.kill();
+    let referee = referee.die(Duration::ZERO).await;
     let before = listener.await.expect("the stream breaks");
     let broken = before.end.expect("a crash is no good end");
     assert_ne!(broken.code(), Code::Ok);
     let known = before.events.len();
     assert!(known <= 30);
 
-    let referee = Referee::start_in(folder.path());
     let mut games = referee.games().await;
     let name = "games/resumed".to_owned();
     let request = WatchGameRequest {
@@ -260,30 +265,25 @@ async fn a_watcher_resumes_after_a_crash() {
 }
 
 /// A heartbeat comes in every quiet interval, and tells the time of the server.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_quiet_stream_beats() {
-    let referee = Referee::start();
+async fn a_quiet_stream_beats(referee: Deployment) {
     let mut games = referee.games().await;
     create(&mut games, "quiet").await;
     write(games.clone(), "quiet", 0..3, false).await;
     let mut stream = watch(&mut games, "quiet", Some(1)).await;
     let mut events = Vec::new();
-    let mut beats: Vec<(Instant, Heartbeat)> = Vec::new();
+    let mut beats: Vec<(i64, Heartbeat)> = Vec::new();
     while beats.len() < 3 {
-        let told = stream
-            .message()
-            .await
-            .expect("the stream goes on")
-            .expect("no end");
+        let told = referee.passing(stream.message()).await;
+        let told = told.expect("the stream goes on").expect("no end");
         match told.kind {
             Some(Kind::Event(event)) => events.push(event.sequence),
-            Some(Kind::Heartbeat(beat)) => beats.push((Instant::now(), beat)),
+            Some(Kind::Heartbeat(beat)) => beats.push((referee.now_ms(), beat)),
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(events, [2, 3]);
     for pair in beats.windows(2) {
-        let [(early, one), (late, two)] = pair else {
+        let [(early_ms, one), (late_ms, two)] = pair else {
             continue;
         };
         assert_eq!((one.sequence, two.sequence), (3, 3));
@@ -296,15 +296,14 @@ async fn a_quiet_stream_beats() {
             "time goes on"
         );
         // Silence longer than two intervals would mean a dead stream.
-        assert!(
-            late.duration_since(*early) < Duration::from_secs(2),
-            "a beat was left out"
-        );
+        assert!(late_ms - early_ms < 2_000, "a beat was left out");
     }
 }
 
 /// A watcher that does not read is cut off, while the writer and the other watchers go on, and it
 /// resumes without a loss.
+///
+/// By virtual time only: the real process would have to be waited for half a minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_watcher_is_cut_and_resumes() {
     // Half a megabyte may be under way to a reader that does not read: the window of its stream and
@@ -312,7 +311,7 @@ async fn a_slow_watcher_is_cut_and_resumes() {
     // correct is recorded with its reasons, so that few events are enough to fill them.
     const HISTORY: usize = 19_000;
     const EVENTS: usize = 420;
-    let referee = Referee::start();
+    let referee = Deployment::pair().await;
     let mut games = referee.games().await;
     let moves = SHUFFLE
         .iter()
@@ -329,20 +328,12 @@ async fn a_slow_watcher_is_cut_and_resumes() {
         .create_game(wire::create("slow", game))
         .await
         .expect("created");
-    // On a connection of its own with the smallest window, which is soon full.
-    let mut slow = GameServiceClient::new(referee.connect_narrow().await);
+    // On connections of its own with the smallest window, which is soon full.
+    let mut slow = referee.narrow_games().await;
     let stream = watch(&mut slow, "slow", None).await;
     let other = watch(&mut games, "slow", Some(0)).await;
     let other = tokio::spawn(listen(other, Some(0)));
-    for _ in 1..EVENTS {
-        let kind = wire::claim(DrawClaim::Fifty, Some("e4"));
-        let answer = games
-            .submit_action(wire::submit("slow", Seat::White, kind))
-            .await;
-        assert!(answer.expect("judged").into_inner().event.is_some());
-    }
-    let resignation = wire::submit("slow", Seat::White, resign());
-    games.submit_action(resignation).await.expect("judged");
+    claim_and_resign(&mut games, "slow", EVENTS).await;
     let other = other.await.expect("the other listens");
     assert_eq!(
         other.events.len(),
@@ -350,7 +341,9 @@ async fn a_slow_watcher_is_cut_and_resumes() {
         "the other watcher hears everything"
     );
 
-    tokio::time::sleep(SLOW_FOR).await;
+    // The writer of its stream has to stand at a full queue before the time that it waits begins.
+    tokio::time::sleep(STALL).await;
+    referee.pass(SLOW_FOR).await;
     let heard = listen(stream, None).await;
     let end = heard.end.expect("the stream is cut off");
     assert_eq!(end.code(), Code::ResourceExhausted, "{end:?}");
@@ -371,18 +364,81 @@ async fn a_slow_watcher_is_cut_and_resumes() {
     assert!(rest.end.is_none());
 }
 
-/// Whoever goes away is forgotten: streams that are dropped leave room for others.
+/// Makes so many events: claims that are not correct, and a resignation.
+async fn claim_and_resign(games: &mut Games, id: &str, events: usize) {
+    for _ in 1..events {
+        let kind = wire::claim(DrawClaim::Fifty, Some("e4"));
+        let answer = games
+            .submit_action(wire::submit(id, Seat::White, kind))
+            .await;
+        assert!(answer.expect("judged").into_inner().event.is_some());
+    }
+    let resignation = wire::submit(id, Seat::White, resign());
+    games.submit_action(resignation).await.expect("judged");
+}
+
+/// Streams that are dropped leave room for others. So few may be open that each one that is not
+/// forgotten is missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_that_are_dropped_are_forgotten() {
-    let referee = Referee::start();
-    let mut games = referee.games().await;
+    const OPEN_MAX: usize = 4;
+    let pair = Pair::start_with(PairOptions {
+        open_streams_max: OPEN_MAX,
+        ..PairOptions::default()
+    })
+    .await;
+    let mut games = pair.games().await;
     create(&mut games, "dropped").await;
-    for _ in 0..300 {
-        let mut stream = watch(&mut games, "dropped", None).await;
-        assert!(stream.message().await.expect("a snapshot").is_some());
+    // Both are full now, so that the limit is one.
+    let mut open = Vec::new();
+    for _ in 0..2 * OPEN_MAX {
+        open.push(watch(&mut games, "dropped", None).await);
     }
+    for _ in 0..2 {
+        let refused = try_watch(&mut games, "dropped").await.expect_err("full");
+        assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
+        assert_eq!(details(&refused).reason, "OVERLOADED", "{refused:?}");
+    }
+    // Each stream that is opened needs the room of one that was dropped, some with a message that
+    // nobody has read.
+    for number in 0..10 * OPEN_MAX {
+        drop(open.remove(0));
+        let mut stream = watch_when_there_is_room(&mut games, "dropped").await;
+        if number % 2 == 0 {
+            assert!(stream.message().await.expect("a snapshot").is_some());
+        }
+        open.push(stream);
+    }
+    drop(open);
     let request = wire::submit("dropped", Seat::White, resign());
     games.submit_action(request).await.expect("judged");
-    let heard = listen(watch(&mut games, "dropped", Some(0)).await, Some(0)).await;
-    assert_eq!(heard.events.len(), 1);
+    let stream = watch_when_there_is_room(&mut games, "dropped").await;
+    let heard = listen(stream, None).await;
+    assert_eq!(heard.snapshot.map(|game| game.sequence), Some(1));
+}
+
+async fn try_watch(games: &mut Games, id: &str) -> Result<Streaming<Told>, Status> {
+    let name = format!("games/{id}");
+    let request = WatchGameRequest {
+        name,
+        ..WatchGameRequest::default()
+    };
+    let watched = games.watch_game(request).await;
+    watched.map(tonic::Response::into_inner)
+}
+
+/// Opens a stream as soon as the service has heard that another was dropped.
+async fn watch_when_there_is_room(games: &mut Games, id: &str) -> Streaming<Told> {
+    let begun = tokio::time::Instant::now();
+    loop {
+        match try_watch(games, id).await {
+            Ok(stream) => return stream,
+            Err(status) => assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}"),
+        }
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "streams that were dropped still take room"
+        );
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }

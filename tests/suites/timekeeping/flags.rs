@@ -9,13 +9,14 @@ use referee_api::v1::referee_finding::Kind as Found;
 use referee_api::v1::ruling::{Reason, Verdict};
 use referee_api::v1::watch_game_response::Kind as Told;
 use referee_api::v1::{
-    BonusMode, Color, GameResult, JoinGame, LedgerCause, PauseGame, PlayGameRequest, ReportFlag,
+    BonusMode, Color, GameEvent, GameResult, JoinGame, LedgerCause, PauseGame, PlayGameRequest, ReportFlag,
     ResumeGame, Seat, Termination, TimeControl, TimePeriod, WatchGameRequest,
 };
-use referee_tests::process::Referee;
+use referee_tests::deployment::{Deployment, Games};
+use referee_tests::on_both;
 use referee_tests::wire::{self, details, make_move, on_move};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tonic::Code;
 
 use super::{
@@ -23,15 +24,21 @@ use super::{
     is_end, lines_of, ms, timed, verify, wait_for_end,
 };
 
+on_both!(
+    a_flag_falls_by_itself_and_is_told_at_once,
+    a_move_in_time_stands_and_a_late_one_does_not,
+    bonuses_are_given_for_the_time_that_really_passed,
+    no_flag_falls_while_the_clocks_are_stopped,
+    a_flag_that_has_to_be_noticed_does_not_fall_by_itself,
+    many_flags_fall_at_once_each_once,
+);
+
 /// The games whose flags fall at the same time.
 const GAMES: usize = 200;
 
-#[tokio::test]
-async fn a_flag_falls_by_itself_and_is_told_at_once() {
-    let referee = Referee::start();
-    let mut games = referee.games().await;
-    begin(&mut games, "alone", timed(CLOCK_DECIDES, "1")).await;
-    let name = "games/alone".to_owned();
+/// Follows a game by both kinds of streams to its end, and returns what each told.
+async fn hear_out(referee: &Deployment, games: &mut Games, id: &str) -> [Vec<GameEvent>; 2] {
+    let name = format!("games/{id}");
     let request = WatchGameRequest {
         name: name.clone(),
         after_sequence: Some(0),
@@ -54,30 +61,34 @@ async fn a_flag_falls_by_itself_and_is_told_at_once() {
     let joined = say.send(PlayGameRequest { kind }).await;
     joined.expect("the stream is open");
 
-    let mut told = Vec::new();
-    let reading = async {
+    let (mut told, mut heard) = (Vec::new(), Vec::new());
+    let watching = async {
         while let Some(message) = watched.message().await.expect("the stream is whole") {
             if let Some(Told::Event(event)) = message.kind {
                 told.push(event);
             }
         }
     };
-    timeout(Duration::from_secs(50), reading)
-        .await
-        .expect("the stream ends with the game");
-    let mut heard = Vec::new();
-    let reading = async {
+    let playing = async {
         while let Some(message) = played.message().await.expect("the stream is whole") {
             if let Some(Played::Event(event)) = message.kind {
                 heard.push(event);
             }
         }
     };
-    timeout(Duration::from_secs(50), reading)
+    let both = async { tokio::join!(watching, playing) };
+    timeout(Duration::from_secs(50), referee.passing(both))
         .await
-        .expect("the stream ends with the game");
+        .expect("the streams end with the game");
+    [told, heard]
+}
+
+async fn a_flag_falls_by_itself_and_is_told_at_once(referee: Deployment) {
+    let mut games = referee.games().await;
+    begin(&mut games, "alone", timed(CLOCK_DECIDES, "1")).await;
+    let heard = hear_out(&referee, &mut games, "alone").await;
     let record = events(&mut games, "alone").await;
-    assert_eq!((&told, &heard), (&record, &record));
+    assert_eq!(heard, [record.clone(), record.clone()]);
 
     let [start, fall] = &record[..] else {
         panic!("{record:#?}")
@@ -101,9 +112,7 @@ async fn a_flag_falls_by_itself_and_is_told_at_once() {
     assert_eq!(details(&refused).fields, ["action.request_id"]);
 }
 
-#[tokio::test]
-async fn a_move_in_time_stands_and_a_late_one_does_not() {
-    let referee = Referee::start();
+async fn a_move_in_time_stands_and_a_late_one_does_not(referee: Deployment) {
     let mut games = referee.games().await;
     begin(&mut games, "late", timed(CLOCK_DECIDES, "30")).await;
     let in_time = act(&mut games, "late", Seat::White, make_move("e4")).await;
@@ -114,8 +123,10 @@ async fn a_move_in_time_stands_and_a_late_one_does_not() {
 
     begin(&mut games, "later", timed(CLOCK_DECIDES, "0.5")).await;
     // The time is over, but the entry that says so is not written yet, or only just.
-    sleep(Duration::from_millis(600)).await;
-    let late = act(&mut games, "later", Seat::White, make_move("e4")).await;
+    referee.pass(Duration::from_millis(600)).await;
+    let late = act(&mut games, "later", Seat::White, make_move("e4"));
+    // It is judged when moves that arrived before the flag fell are in the record.
+    let late = referee.passing(late).await;
     let ruling = late.ruling.clone().unwrap_or_default();
     match ruling.reason() {
         Reason::FlagFallen => assert_eq!(ruling.verdict(), Verdict::Noted),
@@ -123,85 +134,77 @@ async fn a_move_in_time_stands_and_a_late_one_does_not() {
         Reason::GameOver => assert_eq!(ruling.verdict(), Verdict::Refused),
         _ => panic!("{ruling:?}"),
     }
-    let record = wait_for_end(&mut games, "later").await;
+    let record = wait_for_end(&referee, &mut games, "later").await;
     assert_eq!(record.len(), 2, "{record:#?}");
     assert!(record.iter().all(|event| event.r#move.is_none()));
     let outcome = record[1].outcome.clone().unwrap_or_default();
     assert_eq!(outcome.result(), GameResult::BlackWins);
     assert_eq!(outcome.termination(), Termination::TimeForfeit);
     check_ledger(&record, 500);
-    verify(&referee, "later");
+    verify(&referee, "later").await;
     let over = act(&mut games, "later", Seat::White, make_move("e4")).await;
     assert_eq!(over.ruling.unwrap_or_default().reason(), Reason::GameOver);
 }
 
-#[tokio::test]
-async fn bonuses_are_given_for_the_time_that_really_passed() {
-    let referee = Referee::start();
-    let mut tasks = JoinSet::new();
+async fn bonuses_are_given_for_the_time_that_really_passed(referee: Deployment) {
     for mode in [BonusMode::Fischer, BonusMode::Bronstein, BonusMode::Delay] {
-        let mut games = referee.games().await;
-        tasks.spawn(async move {
-            let id = format!("bonus-{}", mode as i32);
-            let mut game = timed(CLOCK_DECIDES, "");
-            let settings = game.clock_settings.as_mut().expect("it was set");
-            settings.time_control = Some(TimeControl {
-                periods: vec![TimePeriod {
-                    time: Some(seconds(60)),
-                    bonus_mode: mode.into(),
-                    bonus: Some(prost_types::Duration {
-                        seconds: 0,
-                        nanos: 150_000_000,
-                    }),
-                    ..TimePeriod::default()
-                }],
-                ..TimeControl::default()
-            });
-            begin(&mut games, &id, game).await;
-            let moves = ["Nf3", "Nf6", "Ng1", "Ng8", "e4", "e5"];
-            for (ply, (text, think_ms)) in
-                moves.into_iter().zip([0, 400, 90, 0, 250, 20]).enumerate()
-            {
-                sleep(Duration::from_millis(think_ms)).await;
-                act(&mut games, &id, on_move(ply), make_move(text)).await;
-            }
-            let record = events(&mut games, &id).await;
-            check_ledger(&record, 60_000);
-            let spent = lines_of(&record, LedgerCause::Move);
-            assert_eq!(spent.len(), 6, "{record:#?}");
-            for pair in record.windows(2) {
-                let line = pair[1].ledger[0];
-                let elapsed = event_ms(&pair[1]) - event_ms(&pair[0]);
-                assert_eq!(ms(line.elapsed), elapsed, "{line:?}");
-                let charged = match mode {
-                    BonusMode::Delay => (elapsed - 150).max(0),
-                    _ => elapsed,
-                };
-                assert_eq!(ms(line.charged), charged, "{line:?}");
-                let credited: i64 = pair[1].ledger.iter().map(|line| ms(line.credited)).sum();
-                let expected = match mode {
-                    BonusMode::Fischer => 150,
-                    BonusMode::Bronstein => elapsed.min(150),
-                    _ => 0,
-                };
-                assert_eq!(credited, expected, "{:#?}", pair[1].ledger);
-            }
-        });
-    }
-    while let Some(ended) = tasks.join_next().await {
-        ended.expect("the bonuses are right");
+        check_bonus(&referee, mode).await;
     }
 }
 
-#[tokio::test]
-async fn no_flag_falls_while_the_clocks_are_stopped() {
-    let referee = Referee::start();
+async fn check_bonus(referee: &Deployment, mode: BonusMode) {
+    let mut games = referee.games().await;
+    let id = format!("bonus-{}", mode as i32);
+    let mut game = timed(CLOCK_DECIDES, "");
+    let settings = game.clock_settings.as_mut().expect("it was set");
+    settings.time_control = Some(TimeControl {
+        periods: vec![TimePeriod {
+            time: Some(seconds(60)),
+            bonus_mode: mode.into(),
+            bonus: Some(prost_types::Duration {
+                seconds: 0,
+                nanos: 150_000_000,
+            }),
+            ..TimePeriod::default()
+        }],
+        ..TimeControl::default()
+    });
+    begin(&mut games, &id, game).await;
+    let moves = ["Nf3", "Nf6", "Ng1", "Ng8", "e4", "e5"];
+    for (ply, (text, think_ms)) in moves.into_iter().zip([0, 400, 90, 0, 250, 20]).enumerate() {
+        referee.pass(Duration::from_millis(think_ms)).await;
+        act(&mut games, &id, on_move(ply), make_move(text)).await;
+    }
+    let record = events(&mut games, &id).await;
+    check_ledger(&record, 60_000);
+    let spent = lines_of(&record, LedgerCause::Move);
+    assert_eq!(spent.len(), 6, "{record:#?}");
+    for pair in record.windows(2) {
+        let line = pair[1].ledger[0];
+        let elapsed = event_ms(&pair[1]) - event_ms(&pair[0]);
+        assert_eq!(ms(line.elapsed), elapsed, "{line:?}");
+        let charged = match mode {
+            BonusMode::Delay => (elapsed - 150).max(0),
+            _ => elapsed,
+        };
+        assert_eq!(ms(line.charged), charged, "{line:?}");
+        let credited: i64 = pair[1].ledger.iter().map(|line| ms(line.credited)).sum();
+        let expected = match mode {
+            BonusMode::Fischer => 150,
+            BonusMode::Bronstein => elapsed.min(150),
+            _ => 0,
+        };
+        assert_eq!(credited, expected, "{:#?}", pair[1].ledger);
+    }
+}
+
+async fn no_flag_falls_while_the_clocks_are_stopped(referee: Deployment) {
     let mut games = referee.games().await;
     begin(&mut games, "pause", timed(CLOCK_DECIDES, "4")).await;
     let pause = Kind::PauseGame(PauseGame::default());
     let paused = act(&mut games, "pause", Seat::Arbiter, pause).await;
     assert_eq!(paused.sequence, 2, "{paused:?}");
-    sleep(Duration::from_secs(6)).await;
+    referee.pass(Duration::from_secs(6)).await;
     let refused = act(&mut games, "pause", Seat::White, make_move("e4")).await;
     assert_eq!(
         refused.ruling.unwrap_or_default().reason(),
@@ -210,7 +213,7 @@ async fn no_flag_falls_while_the_clocks_are_stopped() {
     let resume = Kind::ResumeGame(ResumeGame::default());
     let resumed = act(&mut games, "pause", Seat::Arbiter, resume).await;
     assert_eq!(resumed.sequence, 3, "{resumed:?}");
-    let record = wait_for_end(&mut games, "pause").await;
+    let record = wait_for_end(&referee, &mut games, "pause").await;
     assert_eq!(record.len(), 4, "{record:#?}");
     assert_eq!(
         found(&record[3]),
@@ -222,12 +225,10 @@ async fn no_flag_falls_while_the_clocks_are_stopped() {
     let ran =
         event_ms(&record[1]) - event_ms(&record[0]) + event_ms(&record[3]) - event_ms(&record[2]);
     assert_eq!(ran, 4_001);
-    verify(&referee, "pause");
+    verify(&referee, "pause").await;
 }
 
-#[tokio::test]
-async fn a_flag_that_has_to_be_noticed_does_not_fall_by_itself() {
-    let referee = Referee::start();
+async fn a_flag_that_has_to_be_noticed_does_not_fall_by_itself(referee: Deployment) {
     let mut games = referee.games().await;
     let flag = |side: Color| {
         Kind::ReportFlag(ReportFlag {
@@ -251,7 +252,7 @@ async fn a_flag_that_has_to_be_noticed_does_not_fall_by_itself() {
             "{ruling:?}"
         );
     }
-    sleep(Duration::from_secs(6)).await;
+    referee.pass(Duration::from_secs(6)).await;
     for (profile, seat, _) in ways {
         let id = profile.replace('_', "-");
         let record = events(&mut games, &id).await;
@@ -264,11 +265,11 @@ async fn a_flag_that_has_to_be_noticed_does_not_fall_by_itself() {
         assert_eq!(outcome.result(), GameResult::BlackWins, "{record:#?}");
         assert_eq!(outcome.termination(), Termination::TimeForfeit);
         check_ledger(&record, 3_000);
-        verify(&referee, &id);
+        verify(&referee, &id).await;
     }
     // A move after the time is over stands as long as nobody notices.
     begin(&mut games, "unnoticed", timed("uscf", "0.2")).await;
-    sleep(Duration::from_millis(400)).await;
+    referee.pass(Duration::from_millis(400)).await;
     let moved = act(&mut games, "unnoticed", Seat::White, make_move("e4")).await;
     assert_eq!(
         moved.ruling.unwrap_or_default().verdict(),
@@ -276,9 +277,7 @@ async fn a_flag_that_has_to_be_noticed_does_not_fall_by_itself() {
     );
 }
 
-#[tokio::test]
-async fn many_flags_fall_at_once_each_once() {
-    let referee = Referee::start();
+async fn many_flags_fall_at_once_each_once(referee: Deployment) {
     let mut tasks = JoinSet::new();
     for number in 0..GAMES {
         let mut games = referee.games().await;
@@ -290,19 +289,25 @@ async fn many_flags_fall_at_once_each_once() {
             for ply in 0..plies {
                 act(&mut games, &id, on_move(ply), make_move("e4")).await;
             }
-            wait_for_end(&mut games, &id).await
         });
     }
-    let waiting = async {
-        while let Some(record) = tasks.join_next().await {
-            let record = record.expect("the game ends");
-            let falls = record.iter().filter(|event| found(event).is_some());
-            let late_moves = record.iter().filter(|event| is_end(event));
-            assert!(falls.count() <= 1 && late_moves.count() == 1, "{record:#?}");
-            check_ledger(&record, 2_000);
+    let begun = async {
+        while let Some(begun) = tasks.join_next().await {
+            begun.expect("the game begins");
         }
     };
-    timeout(PATIENCE, waiting).await.expect("all games end");
+    timeout(PATIENCE, begun).await.expect("all games begin");
+    let mut games = referee.games().await;
+    for number in 0..GAMES {
+        let record = wait_for_end(&referee, &mut games, &format!("many-{number}")).await;
+        let falls = record.iter().filter(|event| found(event).is_some());
+        let late_moves = record.iter().filter(|event| is_end(event));
+        assert!(
+            falls.count() <= 1 && late_moves.count() == 1,
+            "{record:#?}"
+        );
+        check_ledger(&record, 2_000);
+    }
 }
 
 fn seconds(seconds: i64) -> prost_types::Duration {

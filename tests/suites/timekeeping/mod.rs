@@ -1,30 +1,26 @@
-//! The referee keeps time, by the real clock and through the real binary: flags that fall without
-//! anybody, moves in time and too late, bonuses, pauses, and time in which the service was down.
+//! The referee keeps time, by the real clock through the real binary and by virtual time in two
+//! servers over one store: flags that fall without anybody, moves in time and too late, bonuses,
+//! pauses, and time in which the service was down.
 //!
 //! Nothing here asserts that something is fast. What is asserted is read from the record: times
 //! and the lines of the ledger, which must add up to the millisecond.
-
-#![expect(clippy::disallowed_types, reason = "a process is waited for")]
 
 mod down;
 mod flags;
 
 use std::collections::HashMap;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1::action::Kind;
-use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::referee_finding::Kind as Found;
 use referee_api::v1::{
     ClockSettings, Color, Game, GameEvent, LedgerCause, LedgerLine, ListGameEventsRequest,
     RefereeFinding, RuleProfile, Seat, StartGame, SubmitActionResponse, TimeControl,
 };
-use referee_tests::process::{Referee, binary};
+use referee_tests::deployment::{Deployment, Games};
+use referee_tests::process::binary;
 use referee_tests::wire;
-use tonic::transport::Channel;
-
-type Games = GameServiceClient<Channel>;
+use tokio::process::Command;
 
 /// After this time something hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -77,16 +73,18 @@ async fn events(games: &mut Games, id: &str) -> Vec<GameEvent> {
 }
 
 /// Waits for the end of a game that nobody touches, and returns its record.
-async fn wait_for_end(games: &mut Games, id: &str) -> Vec<GameEvent> {
-    let begun = Instant::now();
-    loop {
-        let events = events(games, id).await;
-        if events.last().is_some_and(is_end) {
-            return events;
+async fn wait_for_end(referee: &Deployment, games: &mut Games, id: &str) -> Vec<GameEvent> {
+    let ends = async {
+        loop {
+            let events = events(games, id).await;
+            if events.last().is_some_and(is_end) {
+                return events;
+            }
+            referee.pass(Duration::from_millis(50)).await;
         }
-        assert!(begun.elapsed() < PATIENCE, "{id} does not end: {events:#?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    };
+    let ended = tokio::time::timeout(PATIENCE, ends).await;
+    ended.unwrap_or_else(|_| panic!("{id} does not end"))
 }
 
 fn is_end(event: &GameEvent) -> bool {
@@ -121,7 +119,7 @@ fn event_ms(event: &GameEvent) -> i64 {
 }
 
 /// Exports the record of a game and lets `referee verify` judge it again.
-fn verify(referee: &Referee, id: &str) {
+async fn verify(referee: &Deployment, id: &str) {
     let folder = tempfile::tempdir().expect("a folder for the record");
     let file = folder.path().join("record");
     let server = format!("http://{}", referee.address());
@@ -129,10 +127,11 @@ fn verify(referee: &Referee, id: &str) {
     let exported = Command::new(binary())
         .args(["export", &name, "--server", &server, "--output"])
         .arg(&file)
-        .status();
+        .status()
+        .await;
     assert!(exported.expect("the binary was built").success());
     let verified = Command::new(binary()).arg("verify").arg(&file).output();
-    let verified = verified.expect("the binary was built");
+    let verified = verified.await.expect("the binary was built");
     let said = String::from_utf8_lossy(&verified.stdout);
     assert!(verified.status.success(), "{said}");
 }

@@ -1,0 +1,197 @@
+//! A store that keeps quiet about the commits of others: what a second process on the same store
+//! sees of it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use referee_store::{
+    Ack, Answer, Append, AppendError, Appended, Beat, Beaten, ChangePage, CreateError, Created,
+    Deadlines, DownSpan, DueGame, Fault, GameHead, GameKey, GamePage, GameRow, Games, ListCursor,
+    ListFilter, Liveness, Log, LogCursor, NewGame, OpenQuestion, Postponement, Questions, Read,
+    Ready, RequestKey, Store, StoreStats, StoredEntry, TailPage,
+};
+use tokio::sync::watch;
+
+/// One server's view of a store that it shares with another server of the same process.
+///
+/// Everything goes through, but [`Log::moved`] signals the commits of this server only: those of
+/// the other are found in the log or not at all. It also counts what the server reads, and when
+/// its last sign of life was on disk.
+pub struct Apart {
+    store: Arc<dyn Store>,
+    moved: watch::Sender<u64>,
+    last_beat_us: Arc<AtomicI64>,
+    reads: Mutex<HashMap<String, u64>>,
+}
+
+impl Apart {
+    /// Returns a view of a store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Apart {
+        Apart {
+            store,
+            moved: watch::channel(0).0,
+            last_beat_us: Arc::new(AtomicI64::new(i64::MIN)),
+            reads: Mutex::default(),
+        }
+    }
+
+    /// Returns the last sign of life of this server that is on disk, in microseconds since 1970;
+    /// the least number before the first.
+    #[must_use]
+    pub fn last_beat_us(&self) -> i64 {
+        self.last_beat_us.load(Ordering::Acquire)
+    }
+
+    /// Returns how often this server has read the record of a game, or a part of it.
+    #[must_use]
+    pub fn reads_of(&self, game: &str) -> u64 {
+        self.reads().get(game).copied().unwrap_or_default()
+    }
+
+    fn count(&self, key: &GameKey) {
+        *self.reads().entry(key.game.clone()).or_default() += 1;
+    }
+
+    fn reads(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.reads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Games for Apart {
+    fn create(&self, game: NewGame) -> Ack<Created, CreateError> {
+        self.store.create(game)
+    }
+
+    fn append(&self, append: Append) -> Ack<Appended, AppendError> {
+        let (appended, moved) = (self.store.append(append), self.moved.clone());
+        Box::pin(async move {
+            let appended = appended.await;
+            if matches!(appended, Ok(Appended::Stored { .. })) {
+                moved.send_modify(|number| *number += 1);
+            }
+            appended
+        })
+    }
+
+    fn answer<'a>(&'a self, key: &'a GameKey, request: &'a RequestKey) -> Read<'a, Option<Answer>> {
+        self.store.answer(key, request)
+    }
+
+    fn head<'a>(&'a self, key: &'a GameKey) -> Read<'a, Option<GameHead>> {
+        self.store.head(key)
+    }
+
+    fn game<'a>(&'a self, key: &'a GameKey) -> Read<'a, Option<GameRow>> {
+        self.count(key);
+        self.store.game(key)
+    }
+
+    fn entries<'a>(
+        &'a self,
+        key: &'a GameKey,
+        after_sequence: i64,
+        limit: usize,
+    ) -> Read<'a, Vec<StoredEntry>> {
+        self.count(key);
+        self.store.entries(key, after_sequence, limit)
+    }
+
+    fn list<'a>(
+        &'a self,
+        platform: &'a str,
+        filter: &'a ListFilter,
+        after: Option<ListCursor>,
+        limit: usize,
+    ) -> Read<'a, GamePage> {
+        self.store.list(platform, filter, after, limit)
+    }
+}
+
+impl Log for Apart {
+    fn newest(&self) -> Read<'_, LogCursor> {
+        self.store.newest()
+    }
+
+    fn changes<'a>(&'a self, after: &'a LogCursor, limit: usize) -> Read<'a, ChangePage> {
+        self.store.changes(after, limit)
+    }
+
+    fn tail<'a>(
+        &'a self,
+        platform: &'a str,
+        after: &'a LogCursor,
+        limit: usize,
+    ) -> Read<'a, TailPage> {
+        self.store.tail(platform, after, limit)
+    }
+
+    fn moved(&self) -> watch::Receiver<u64> {
+        self.moved.subscribe()
+    }
+}
+
+impl Deadlines for Apart {
+    fn claim_due(
+        &self,
+        now_us: i64,
+        until_us: i64,
+        hold_us: i64,
+        limit: usize,
+    ) -> Ack<Vec<DueGame>, Fault> {
+        self.store.claim_due(now_us, until_us, hold_us, limit)
+    }
+
+    fn postpone(&self, postponement: Postponement) -> Ack<(), AppendError> {
+        self.store.postpone(postponement)
+    }
+}
+
+impl Liveness for Apart {
+    fn beat(&self, beat: Beat) -> Ack<Beaten, Fault> {
+        let (beaten, last_beat_us) = (self.store.beat(beat), Arc::clone(&self.last_beat_us));
+        Box::pin(async move {
+            let beaten = beaten.await?;
+            last_beat_us.fetch_max(beat.at_us, Ordering::AcqRel);
+            Ok(beaten)
+        })
+    }
+
+    fn last_beat(&self) -> Read<'_, Option<i64>> {
+        self.store.last_beat()
+    }
+
+    fn down_spans(&self, ended_after_us: i64, limit: usize) -> Read<'_, Vec<DownSpan>> {
+        self.store.down_spans(ended_after_us, limit)
+    }
+}
+
+impl Questions for Apart {
+    fn claim_questions(
+        &self,
+        now_us: i64,
+        hold_us: i64,
+        limit: usize,
+    ) -> Ack<Vec<OpenQuestion>, Fault> {
+        self.store.claim_questions(now_us, hold_us, limit)
+    }
+
+    fn settle_question(&self, key: GameKey, sequence: i64) -> Ack<(), Fault> {
+        self.store.settle_question(key, sequence)
+    }
+}
+
+impl Store for Apart {
+    fn ready(&self) -> Read<'_, Ready> {
+        self.store.ready()
+    }
+
+    fn stats(&self) -> StoreStats {
+        self.store.stats()
+    }
+
+    fn close(&self) -> Ack<(), Fault> {
+        self.store.close()
+    }
+}
