@@ -4,7 +4,8 @@
 use referee_api::v1;
 use referee_chess::{Color, Role, Square, UciMove};
 use referee_laws::{
-    Bound, Breach, CaptureCount, DrawClaim, Game, PendingClaim, Phase, Sides, Standing, Time, Touched,
+    Bound, Breach, CaptureCount, DrawClaim, Game, PendingClaim, Phase, Sides, Standing, Time,
+    Touched,
 };
 
 use crate::clocks::{
