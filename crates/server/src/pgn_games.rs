@@ -8,7 +8,7 @@ use referee_laws::{
     Action, Decision, GameResult, Intent, Keeper, LedgerCause, MoveIntent, Seat, Termination,
     TimeControl,
 };
-use referee_pgn::{Game, Outcome, Tags};
+use referee_pgn::{Game, Outcome, Place, Tags};
 use referee_review::{Finding, TimedMove, Verdict, read_control, read_one, time_moves};
 use time::OffsetDateTime;
 
@@ -231,7 +231,22 @@ pub(crate) fn read_import(request: &v1::ImportPgnRequest, id: &str) -> Result<Im
     fields.finish()?;
     let reading = read_one(request.pgn.as_bytes())
         .map_err(|error| ApiError::field("pgn", error.to_string()))?;
-    let control = read_control(&reading.game);
+    let mut faults: Vec<v1::TextFault> = reading.faults.iter().map(write_fault).collect();
+    let control = read_control(&reading.game).unwrap_or_else(|error| {
+        let text = format!("the tag TimeControl cannot be understood: {error}");
+        faults.push(warning(reading.place, text));
+        None
+    });
+    if control.is_none()
+        && reading
+            .game
+            .notes
+            .iter()
+            .any(|(_, note)| note.clock.is_some())
+    {
+        let text = "the clocks are left out, since no time control is known";
+        faults.push(warning(reading.place, text.to_owned()));
+    }
     let creation = v1::CreateGameRequest {
         game: Some(begin(request, &reading.game, control.as_ref())),
         game_id: id.to_owned(),
@@ -251,20 +266,25 @@ pub(crate) fn read_import(request: &v1::ImportPgnRequest, id: &str) -> Result<Im
     }
     // The clocks are judged as a whole, too, before anything is written.
     try_out(game.clone(), &actions)?;
-    let told = reading.faults.iter().map(write_fault);
-    let found = verdict.findings.iter().map(|finding| v1::TextFault {
-        line: reading.end.line,
-        column: reading.end.column,
-        error: false,
-        text: finding.to_string(),
-    });
+    let found = verdict.findings.iter();
+    faults.extend(found.map(|finding| warning(reading.end, finding.to_string())));
     Ok(Import {
         creation,
         genesis,
         game,
         actions,
-        faults: told.chain(found).collect(),
+        faults,
     })
+}
+
+/// What is told of a text that is imported all the same.
+fn warning(place: Place, text: String) -> v1::TextFault {
+    v1::TextFault {
+        line: place.line,
+        column: place.column,
+        error: false,
+        text,
+    }
 }
 
 /// Says why a text is not imported, with the place in it where there is one.
