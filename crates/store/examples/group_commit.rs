@@ -141,10 +141,7 @@ async fn measure_store(
                     // As long as a UUID, and as scattered.
                     request: RequestKey::new(
                         1,
-                        format!(
-                            "{:032x}-{writer:03}",
-                            event.wrapping_mul(0x9e37_79b9_7f4a)
-                        ),
+                        format!("{:032x}-{writer:03}", event.wrapping_mul(0x9e37_79b9_7f4a)),
                     ),
                     content_hash: [7; 32],
                     write: Write::Entry {

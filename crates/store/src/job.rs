@@ -99,11 +99,7 @@ impl Job {
 
 impl<Q, A, E> Pending<Q, A, E> {
     /// Returns a question, and where its answer goes.
-    pub(crate) fn new(
-        question: Q,
-        reply: oneshot::Sender<Result<A, E>>,
-        permits: Permits,
-    ) -> Self {
+    pub(crate) fn new(question: Q, reply: oneshot::Sender<Result<A, E>>, permits: Permits) -> Self {
         Self {
             question,
             answer: None,

@@ -7,7 +7,8 @@ use referee_api::v1::action::Kind;
 use referee_api::v1::referee_finding::Kind as Found;
 use referee_api::v1::ruling::Verdict;
 use referee_api::v1::{
-    ClockKeeper, Color, GameEvent, GameResult, GetGameRequest, LedgerCause, PauseGame, Seat, Termination,
+    ClockKeeper, Color, GameEvent, GameResult, GetGameRequest, LedgerCause, PauseGame, Seat,
+    Termination,
 };
 use referee_server::limits::{PROCESS_HEARTBEAT_INTERVAL, PROCESS_SILENCE_MAX};
 use referee_store::{Beat, Liveness, ReplicaId, SqliteStore, Store};
