@@ -14,8 +14,8 @@ use std::time::Instant;
 use clap::Args;
 use referee_chess::{CastlingMode, Position};
 use referee_perft::{
-    Ending, LastPly, Options, Processor, Run, Statistics, Table, Total, limits, read_position,
-    statistics_on_threads,
+    Ending, LastPly, Options, Processor, Run, Statistics, Table, TableUse, Total, limits,
+    read_position, statistics_on_threads,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -172,11 +172,12 @@ impl PerftArguments {
             ),
             None => None,
         };
-        let (total, is_whole) = self.total(&position, depth, table.as_ref(), cancelled)?;
+        let (total, used, is_whole) = self.total(&position, depth, table.as_ref(), cancelled)?;
         let count = output::Count {
             position: &position,
             depth,
             total: &total,
+            used,
             divide: self.divide,
             hash_mib: table.as_ref().map(Table::mib),
             elapsed: begin.elapsed(),
@@ -197,30 +198,29 @@ impl PerftArguments {
             .ok_or_else(|| Failure::Work("stopped; details leave no checkpoint".to_owned()))
     }
 
-    /// Counts, from where an earlier count was stopped if there is one; returns whether there was
-    /// none.
+    /// Counts, from where an earlier count was stopped if there is one; returns also what was done
+    /// with the table, and whether there was none.
     fn total(
         &self,
         position: &Position,
         depth: u32,
         table: Option<&Table>,
         cancelled: &AtomicBool,
-    ) -> Result<(Total, bool), Failure> {
+    ) -> Result<(Total, TableUse, bool), Failure> {
         let file = checkpoint::path(self.checkpoint.as_deref(), position, depth);
         let mut run = match checkpoint::read(&file).map_err(Failure::Work)? {
             Some(stopped) => {
                 eprintln!("goes on from {}", file.display());
-                Run::resume(position, &stopped)
+                Run::resume(position, &stopped, self.threads())
                     .map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?
             }
             None => Run::new(position, depth, self.threads())
                 .map_err(|error| Failure::Usage(error.to_string()))?,
         };
-        let before = run.checkpoint();
-        let view = progress::View::new(&before, run.units());
+        let is_whole = run.counted() == 0;
+        let view = progress::View::new(run.counted(), run.positions());
         let watch = |progress| view.show(progress);
         let ending = run.count(Options {
-            threads: self.threads(),
             processor: self.processor(),
             last_ply: self.last_ply(),
             table,
@@ -229,9 +229,9 @@ impl PerftArguments {
         });
         view.end();
         match ending.map_err(|error| Failure::Work(error.to_string()))? {
-            Ending::Done(total) => {
+            Ending::Done { total, table } => {
                 checkpoint::remove(&file).map_err(Failure::Work)?;
-                Ok((total, before.counted.is_empty()))
+                Ok((total, table, is_whole))
             }
             Ending::Cancelled => {
                 checkpoint::write(&file, &run.checkpoint()).map_err(Failure::Work)?;

@@ -8,20 +8,25 @@ use referee_chess::Position;
 use referee_perft::Checkpoint;
 use serde::{Deserialize, Serialize};
 
-/// The greatest file that is read as a checkpoint, in bytes: 200,000 units of 50 bytes each and
-/// room to spare.
-const FILE_LENGTH_MAX: u64 = 32 << 20;
+/// The greatest file that is read as a checkpoint, in bytes: a count of 25 digits for each of the
+/// most positions that a count is cut into, and room to spare.
+const FILE_LENGTH_MAX: u64 = 256 << 20;
 
-/// The form of the file; it changes where units are cut or ordered in another way.
-const VERSION: u32 = 1;
+/// The form of the file; it changes where positions are cut or ordered in another way.
+const VERSION: u32 = 2;
+
+/// What every version of the file has.
+#[derive(Deserialize)]
+struct Head {
+    version: u32,
+}
 
 #[derive(Serialize, Deserialize)]
 struct File {
     version: u32,
     depth: u32,
-    plies: u32,
-    fingerprint: u64,
-    counted: Vec<(usize, u128)>,
+    fingerprint: [u8; 32],
+    counted: Vec<(u64, Vec<u128>)>,
 }
 
 /// Returns where the checkpoint of a count is: where the user says, or in this folder under a name
@@ -45,16 +50,16 @@ pub(super) fn read(path: &Path) -> Result<Option<Checkpoint>, String> {
         return Err(place(&"this is too long for a checkpoint"));
     }
     let bytes = fs::read(path).map_err(|error| place(&error))?;
-    let file: File = serde_json::from_slice(&bytes)
-        .map_err(|error| place(&format!("this is no checkpoint: {error}")))?;
-    if file.version != VERSION {
+    let is_none = |error: serde_json::Error| place(&format!("this is no checkpoint: {error}"));
+    let head: Head = serde_json::from_slice(&bytes).map_err(is_none)?;
+    if head.version != VERSION {
         return Err(place(
-            &"another version of this program wrote it; remove it",
+            &"another version of this program wrote it: remove it to begin from the start",
         ));
     }
+    let file: File = serde_json::from_slice(&bytes).map_err(is_none)?;
     Ok(Some(Checkpoint {
         depth: file.depth,
-        plies: file.plies,
         fingerprint: file.fingerprint,
         counted: file.counted,
     }))
@@ -66,7 +71,6 @@ pub(super) fn write(path: &Path, checkpoint: &Checkpoint) -> Result<(), String> 
     let text = serde_json::to_vec(&File {
         version: VERSION,
         depth: checkpoint.depth,
-        plies: checkpoint.plies,
         fingerprint: checkpoint.fingerprint,
         counted: checkpoint.counted.clone(),
     })
