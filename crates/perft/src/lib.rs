@@ -42,5 +42,5 @@ pub use spill::{MemoryReader, MemoryRun, MemorySpill, MemoryWriter, Spill, Spill
 pub use statistics::{Statistics, statistics, statistics_on_threads};
 pub use suite::{Case, SuiteError, SuiteFault, read_position, read_suite};
 pub use table::{Table, TableError, TableUse};
-pub use tally::{Accepted, Tally, Total, TotalError};
+pub use tally::{Accepted, Summation, Tally, Total, TotalError};
 pub use task::{Calibration, ReportError, Task, TaskError, TaskSize, Tasks};

@@ -58,6 +58,13 @@ impl From<io::Error> for PlanError {
     }
 }
 
+/// Returns the legal moves in the order of their names.
+pub(crate) fn first_moves(root: &Position) -> Vec<Move> {
+    let mut moves: Vec<Move> = root.legal_moves().into_iter().collect();
+    moves.sort_by_cached_key(|&mv| root.uci(mv).to_string());
+    moves
+}
+
 /// The distinct positions that a tree is cut into, with how many paths lead to each.
 ///
 /// A path of moves that ends in mate or stalemate before is no path of the full depth, so it
@@ -79,9 +86,9 @@ impl From<io::Error> for PlanError {
 /// ```
 #[derive(Debug)]
 pub struct Plan<S: Spill = MemorySpill> {
-    pub(crate) root: Position,
+    root: Position,
     depth: u32,
-    pub(crate) first_moves: Vec<Move>,
+    first_moves: Vec<Move>,
     layers: Vec<Layer<S::Run>>,
     positions: u64,
     paths: u128,
@@ -107,8 +114,7 @@ impl<S: Spill> Plan<S> {
         if depth > DEPTH_MAX {
             return Err(PlanError::Depth(depth));
         }
-        let mut first_moves: Vec<Move> = root.legal_moves().into_iter().collect();
-        first_moves.sort_by_cached_key(|&mv| root.uci(mv).to_string());
+        let first_moves = first_moves(root);
         let mut layers = Vec::new();
         if depth > 0 {
             let refinement = Refinement {

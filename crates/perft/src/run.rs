@@ -242,7 +242,8 @@ impl Run {
             }),
             Err(TotalError::TooMany) => Err(RunError::TooMany),
             Err(TotalError::Plan(error)) => Err(RunError::Plan(error)),
-            Err(TotalError::Missing(_) | TotalError::OtherPlan) => Ok(Ending::Cancelled),
+            Err(TotalError::Missing(_)) => Ok(Ending::Cancelled),
+            Err(TotalError::OtherPlan | TotalError::Order(_)) => Err(RunError::OtherRun),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::io;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use referee_chess::{Bitboard, File, Move, MoveKind, Position, Square};
@@ -210,21 +211,20 @@ pub fn statistics_on_threads(
         let mut found = Statistics::default();
         for task in plan.tasks(|_| size) {
             let task = task?;
-            let one = |index: usize| {
+            let one = |index: usize| -> Result<Statistics, PlanError> {
+                let position = read_key(task.keys()[index], mode)
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
                 let mut found = Statistics::default();
-                // The plan has keys of positions only.
-                if let Ok(position) = read_key(task.keys()[index], mode) {
-                    visit(&position, task.rest(), cancelled, &mut found);
-                }
-                found.times(task.multiplicity(index))
+                visit(&position, task.rest(), cancelled, &mut found);
+                Ok(found.times(task.multiplicity(index)))
             };
             let places = (0..task.len()).into_par_iter();
             found += places
                 .map(one)
-                .reduce(Statistics::default, |mut sum, part| {
+                .try_reduce(Statistics::default, |mut sum, part| {
                     sum += part;
-                    sum
-                });
+                    Ok(sum)
+                })?;
         }
         Ok(found)
     };

@@ -4,16 +4,23 @@ use core::fmt;
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use referee_chess::Move;
+use referee_chess::{Move, Position};
 
-use crate::plan::{Plan, PlanError};
+use crate::limits::TASK_POSITIONS_MAX;
+use crate::plan::{Plan, PlanError, first_moves};
 use crate::records::Share;
 use crate::spill::Spill;
-use crate::task::{ReportError, Task};
+use crate::task::{ReportError, Task, TaskSize};
 
 /// What stands for a position that is not counted, and for one whose count is among the wide ones.
 const NONE: u64 = u64::MAX;
 const WIDE: u64 = u64::MAX - 1;
+
+/// So many positions are read from a plan at a time.
+const SUMMED_AT_ONCE: TaskSize = TaskSize {
+    cost: u128::MAX,
+    positions: TASK_POSITIONS_MAX,
+};
 
 /// What came of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +38,8 @@ pub enum TotalError {
     Missing(u64),
     /// The tally is one of another plan.
     OtherPlan,
+    /// The task that begins with this position does not follow the one before.
+    Order(u64),
     /// There are 2 to the power of 128 paths or more.
     TooMany,
     /// The plan cannot be read back.
@@ -42,6 +51,10 @@ impl fmt::Display for TotalError {
         match self {
             Self::Missing(count) => write!(f, "{count} positions are not counted"),
             Self::OtherPlan => f.write_str("the counts are those of another plan"),
+            Self::Order(first) => write!(
+                f,
+                "the task at position {first} does not follow the one before, or lacks counts"
+            ),
             Self::TooMany => f.write_str("there are 2^128 paths or more: ask for a smaller depth"),
             Self::Plan(error) => error.fmt(f),
         }
@@ -67,7 +80,7 @@ pub struct Total {
 ///
 /// Each position is counted once: what is reported again, late or by somebody else, is compared
 /// with what was accepted and never added. There is no running sum; the total is computed from
-/// all counts when all are there.
+/// all counts when all are there. It takes eight bytes of memory for each position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     fingerprint: [u8; 32],
@@ -118,8 +131,13 @@ impl Tally {
         self.record(task.first(), counts)
     }
 
-    /// Takes counts that are known to be right, of positions that follow each other.
-    pub(crate) fn record(&mut self, first: u64, counts: &[u128]) -> Result<Accepted, ReportError> {
+    /// Takes counts of positions that follow each other, without asking whether they can be right:
+    /// own ones, or those that were accepted before and kept elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Where the plan has no such positions, or another count was accepted for one of them.
+    pub fn record(&mut self, first: u64, counts: &[u128]) -> Result<Accepted, ReportError> {
         let end = first.saturating_add(counts.len() as u64);
         if end > self.counts.len() as u64 {
             return Err(ReportError::Unknown {
@@ -191,33 +209,111 @@ impl Tally {
         if self.counted < plan.positions() {
             return Err(TotalError::Missing(plan.positions() - self.counted));
         }
-        let mut sums = Sums::new(plan.first_moves().len());
-        let mut position = 0;
-        let mut fits = true;
-        plan.each(|_, record| {
-            let count = self.get(position).unwrap_or_default();
-            fits &= sums.add(count, &record.shares).is_some();
-            position += 1;
-            Ok(())
-        })
-        .map_err(TotalError::Plan)?;
-        let (nodes, divide) = if plan.depth() == 0 {
+        let mut summation = Summation::new(plan.root(), plan.depth());
+        for task in plan.tasks(|_| SUMMED_AT_ONCE) {
+            let task = task.map_err(TotalError::Plan)?;
+            let counts: Vec<u128> = (task.first()..)
+                .take(task.len())
+                .filter_map(|position| self.get(position))
+                .collect();
+            summation.add(&task, &counts)?;
+        }
+        summation.finish(plan.positions())
+    }
+}
+
+/// Adds up the tasks of a plan: each count as often as paths lead to its position.
+///
+/// ```
+/// use referee_chess::Position;
+/// use referee_perft::{Cut, Means, MemorySpill, Plan, Summation, TaskSize};
+///
+/// let place = MemorySpill::new(1 << 20);
+/// let start = Position::startpos();
+/// let plan = Plan::build(&start, 3, Cut::at(3), &place, Means::default())?;
+/// let size = TaskSize { cost: u128::MAX, positions: 1_000 };
+/// let mut summation = Summation::new(&start, 3);
+/// for task in plan.tasks(|_| size) {
+///     let task = task?;
+///     // No plies are left, so each position is one path.
+///     summation.add(&task, &vec![1; task.len()])?;
+/// }
+/// assert_eq!(summation.finish(plan.positions())?.nodes, 8_902);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Summation {
+    depth: u32,
+    first_moves: Vec<Move>,
+    sums: Sums,
+    next: u64,
+    paths: u128,
+}
+
+impl Summation {
+    /// Returns the sum of no tasks.
+    #[must_use]
+    pub fn new(root: &Position, depth: u32) -> Summation {
+        let first_moves = first_moves(root);
+        Summation {
+            depth,
+            sums: Sums::new(first_moves.len()),
+            first_moves,
+            next: 0,
+            paths: 0,
+        }
+    }
+
+    /// Adds the next task of the plan, with a count for each of its positions.
+    ///
+    /// # Errors
+    ///
+    /// Where the task is not the next one or has another number of positions, and where a sum has
+    /// no room.
+    pub fn add(&mut self, task: &Task, counts: &[u128]) -> Result<(), TotalError> {
+        if task.first() != self.next || task.len() != counts.len() {
+            return Err(TotalError::Order(task.first()));
+        }
+        for (index, &count) in counts.iter().enumerate() {
+            self.sums
+                .add(count, task.shares(index))
+                .ok_or(TotalError::TooMany)?;
+            self.paths += task.multiplicity(index);
+        }
+        self.next += task.len() as u64;
+        Ok(())
+    }
+
+    /// Returns the total of a plan that has so many positions.
+    ///
+    /// # Errors
+    ///
+    /// Where it has more or fewer than were added, or the total has no room.
+    pub fn finish(self, positions: u64) -> Result<Total, TotalError> {
+        if self.next > positions {
+            return Err(TotalError::OtherPlan);
+        }
+        if self.next < positions {
+            return Err(TotalError::Missing(positions - self.next));
+        }
+        let (nodes, divide) = if self.depth == 0 {
             // The tree of no moves is its root, and that is one path.
             (Some(1), Vec::new())
         } else {
-            let moves = plan.first_moves().iter().copied();
-            (sums.total(), moves.zip(sums.0).collect())
+            let moves = self.first_moves.into_iter();
+            (self.sums.total(), moves.zip(self.sums.0).collect())
         };
         Ok(Total {
-            nodes: nodes.filter(|_| fits).ok_or(TotalError::TooMany)?,
+            nodes: nodes.ok_or(TotalError::TooMany)?,
             divide,
-            positions: plan.positions(),
-            paths: plan.paths(),
+            positions,
+            paths: self.paths,
         })
     }
 }
 
 /// Sums by owner, each of them exact.
+#[derive(Clone, Debug)]
 pub(crate) struct Sums(pub(crate) Vec<u128>);
 
 impl Sums {

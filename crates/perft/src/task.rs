@@ -12,7 +12,7 @@ use crate::fast::{Processor, count_shallow};
 use crate::key::{KEY_LENGTH, KeyError, key_from_bytes, read_key, unpack};
 use crate::limits::{DEPTH_MAX, TASK_POSITIONS_MAX};
 use crate::plan::PlanError;
-use crate::records::{Positions, RecordReader, Share};
+use crate::records::{Positions, RecordReader, RecordWriter, Share};
 use crate::refine::{Layer, estimate, estimate_depth};
 use crate::spill::{Spill, SpillRun};
 
@@ -39,6 +39,8 @@ pub enum TaskError {
         /// What is wrong with it.
         error: KeyError,
     },
+    /// The bytes are not those of a task.
+    Damaged,
 }
 
 impl fmt::Display for TaskError {
@@ -50,6 +52,7 @@ impl fmt::Display for TaskError {
                 "the task has {count} positions, above {TASK_POSITIONS_MAX}"
             ),
             Self::Key { index, error } => write!(f, "position {index} of the task: {error}"),
+            Self::Damaged => f.write_str("these are not the bytes of a task"),
         }
     }
 }
@@ -171,6 +174,40 @@ impl Task {
             read_key(key, mode).map_err(|error| TaskError::Key { index, error })?;
             let paths = count_shallow(Processor::Native, key, estimate_depth(rest));
             task.push(key, paths, &[]);
+        }
+        Ok(task)
+    }
+
+    /// Returns the positions with their shares as bytes, about 26 for each position of a large
+    /// plan, to keep them until the counts come.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = RecordWriter::new(Vec::new());
+        for (index, &key) in self.keys().iter().enumerate() {
+            let written = writer.write(key, self.positions.estimates[index], self.shares(index));
+            // Memory refuses nothing.
+            let _ = written;
+        }
+        writer.finish().unwrap_or_default()
+    }
+
+    /// Returns the task that was kept as bytes. `first` and `rest` are what [`Task::first`] and
+    /// [`Task::rest`] were.
+    ///
+    /// # Errors
+    ///
+    /// Where these are not the bytes of a task, or it is above its limits.
+    pub fn from_bytes(first: u64, rest: u32, bytes: &[u8]) -> Result<Task, TaskError> {
+        if rest > DEPTH_MAX {
+            return Err(TaskError::Depth(rest));
+        }
+        let mut task = Task::empty(first, rest);
+        let mut reader = RecordReader::new(bytes);
+        while reader.next().map_err(|_| TaskError::Damaged)? {
+            if task.len() == TASK_POSITIONS_MAX {
+                return Err(TaskError::TooManyPositions(task.len() + 1));
+            }
+            task.push(reader.key, reader.estimate, &reader.shares);
         }
         Ok(task)
     }

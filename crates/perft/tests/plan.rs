@@ -391,3 +391,26 @@ fn tasks_from_outside_are_checked() {
     let task = Task::from_keys(1, mode, &[start, start]).expect("both are positions");
     assert_eq!(task.len(), 2);
 }
+
+#[test]
+fn tasks_come_back_from_bytes() {
+    let plan = plan(&kiwipete(), 6, Cut::at(3));
+    for task in tasks(&plan, 5_000) {
+        let bytes = task.to_bytes();
+        assert!(
+            bytes.len() < 45 * task.len(),
+            "{} for {}",
+            bytes.len(),
+            task.len()
+        );
+        let found = Task::from_bytes(task.first(), task.rest(), &bytes);
+        assert_eq!(found, Ok(task));
+        let cut = Task::from_bytes(0, 3, &bytes[..bytes.len() - 1]);
+        assert_eq!(cut, Err(TaskError::Damaged));
+    }
+    let depth = limits::DEPTH_MAX + 1;
+    assert_eq!(
+        Task::from_bytes(0, depth, &[]),
+        Err(TaskError::Depth(depth))
+    );
+}

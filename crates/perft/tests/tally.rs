@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use referee_chess::{CastlingMode, Position, Tolerance};
 use referee_perft::{
-    Accepted, Counter, Cut, Means, MemorySpill, Plan, ReportError, Tally, Task, TaskSize, Total,
-    TotalError, simple,
+    Accepted, Counter, Cut, Means, MemorySpill, Plan, ReportError, Summation, Tally, Task,
+    TaskSize, Total, TotalError, simple,
 };
 
 use random::Chance;
@@ -277,6 +277,30 @@ fn tallies_of_other_plans_do_not_add_up() {
         tally.accept(task, counts),
         Err(ReportError::Unknown { position: 350 })
     );
+}
+
+#[test]
+fn tasks_are_added_in_their_order_each_once() {
+    let root = kiwipete();
+    let job = Job::new(&root, 3, Cut::at(2), 100);
+    let (tasks, counts) = (&job.tasks, &job.counts);
+    let mut summation = Summation::new(&root, 3);
+    let refused = summation.add(&tasks[1], &counts[1]);
+    assert!(
+        matches!(refused, Err(TotalError::Order(100))),
+        "{refused:?}"
+    );
+    let refused = summation.add(&tasks[0], &counts[0][1..]);
+    assert!(matches!(refused, Err(TotalError::Order(0))), "{refused:?}");
+    for (task, counts) in tasks.iter().zip(counts) {
+        let missing = job.plan.positions() - task.first();
+        let early = summation.clone().finish(job.plan.positions());
+        assert!(matches!(early, Err(TotalError::Missing(found)) if found == missing));
+        summation.add(task, counts).expect("it is the next one");
+        assert!(summation.add(task, counts).is_err());
+    }
+    let total = summation.finish(job.plan.positions());
+    assert_eq!(total.ok(), Some(job.total));
 }
 
 #[test]
