@@ -7,7 +7,8 @@ use referee_api::v1::action::Kind;
 use referee_api::v1::referee_finding::Kind as Found;
 use referee_api::v1::ruling::Verdict;
 use referee_api::v1::{
-    ClockKeeper, Color, GameEvent, GameResult, GetGameRequest, LedgerCause, PauseGame, Seat, Termination,
+    ClockKeeper, Color, GameEvent, GameResult, GetGameRequest, LedgerCause, PauseGame, Seat,
+    Termination,
 };
 use referee_server::limits::{PROCESS_HEARTBEAT_INTERVAL, PROCESS_SILENCE_MAX};
 use referee_store::{Beat, Liveness, ReplicaId, SqliteStore, Store};
@@ -17,8 +18,8 @@ use referee_tests::wire::make_move;
 use tokio::task::JoinSet;
 
 use super::{
-    CLOCK_DECIDES, PATIENCE, act, begin, check_ledger, deadline_ms, event_ms, events, found,
-    lines_of, ms, timed, verify, wait_for_end,
+    CLOCK_DECIDES, act, begin, check_ledger, deadline_ms, event_ms, events, found, lines_of, ms,
+    timed, verify, wait_for_end,
 };
 
 /// The games that are due at the same time.

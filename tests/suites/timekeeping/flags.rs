@@ -9,8 +9,8 @@ use referee_api::v1::referee_finding::Kind as Found;
 use referee_api::v1::ruling::{Reason, Verdict};
 use referee_api::v1::watch_game_response::Kind as Told;
 use referee_api::v1::{
-    BonusMode, Color, GameEvent, GameResult, JoinGame, LedgerCause, PauseGame, PlayGameRequest, ReportFlag,
-    ResumeGame, Seat, Termination, TimeControl, TimePeriod, WatchGameRequest,
+    BonusMode, Color, GameEvent, GameResult, JoinGame, LedgerCause, PauseGame, PlayGameRequest,
+    ReportFlag, ResumeGame, Seat, Termination, TimeControl, TimePeriod, WatchGameRequest,
 };
 use referee_tests::deployment::{Deployment, Games};
 use referee_tests::on_both;
@@ -302,10 +302,7 @@ async fn many_flags_fall_at_once_each_once(referee: Deployment) {
         let record = wait_for_end(&referee, &mut games, &format!("many-{number}")).await;
         let falls = record.iter().filter(|event| found(event).is_some());
         let late_moves = record.iter().filter(|event| is_end(event));
-        assert!(
-            falls.count() <= 1 && late_moves.count() == 1,
-            "{record:#?}"
-        );
+        assert!(falls.count() <= 1 && late_moves.count() == 1, "{record:#?}");
         check_ledger(&record, 2_000);
     }
 }

@@ -36,7 +36,10 @@ async fn a_game_that_is_evicted_keeps_its_watchers() {
         assert_eq!(Some(next_event(&mut stream).await), moved.event);
         if ply % 2 == 0 {
             let read = pair.server(1).store().reads_of("evicted") - begun;
-            assert!(read > 0, "it was in memory all the time, so nothing is shown");
+            assert!(
+                read > 0,
+                "it was in memory all the time, so nothing is shown"
+            );
         }
     }
 }

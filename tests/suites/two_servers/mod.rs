@@ -124,9 +124,7 @@ async fn next_event(stream: &mut Streaming<WatchGameResponse>) -> GameEvent {
 /// Waits for the snapshot that a stream begins with.
 async fn snapshot(stream: &mut Streaming<WatchGameResponse>) -> Game {
     let told = tokio::time::timeout(PATIENCE, stream.message()).await;
-    let told = told
-        .expect("a snapshot comes")
-        .expect("the stream goes on");
+    let told = told.expect("a snapshot comes").expect("the stream goes on");
     match told.expect("the stream has no end").kind {
         Some(Told::Snapshot(game)) => game,
         other => panic!("{other:?}"),
