@@ -3,19 +3,13 @@
 use referee_chess::{Color, Piece, Position, Square};
 
 use crate::claim::{AvailableClaim, available_claims};
+use crate::counts::{
+    CaptureCount, FIFTY_MOVES, FIVEFOLD, SEVENTY_FIVE_MOVES, THREEFOLD, fifty_count, last_progress,
+};
 use crate::history::History;
-use crate::mate::{CanMate, Purpose, Tier, can_mate, examine};
+use crate::mate::{CanMate, Purpose, Question, Tier, can_mate, examine};
 use crate::outcome::{Evidence, Outcome, Termination};
-use crate::profile::{DrawRule, FiftyReset, MateTest, Profile};
-
-/// Half-moves without a capture or a pawn move that make a claim of fifty moves correct (9.3).
-pub(crate) const FIFTY_MOVES: u32 = 100;
-/// Half-moves without a capture or a pawn move that end the game (9.6.2).
-const SEVENTY_FIVE_MOVES: u32 = 150;
-/// Occurrences of a position that make a claim correct (9.2).
-pub(crate) const THREEFOLD: u32 = 3;
-/// Occurrences of a position that end the game (9.6.1).
-const FIVEFOLD: u32 = 5;
+use crate::profile::{DrawRule, MateTest, Profile};
 
 /// What a position and its history mean for the game.
 #[derive(Clone, Debug)]
@@ -39,7 +33,7 @@ pub struct Adjudication {
 impl Adjudication {
     /// Judges the position on the board.
     #[must_use]
-    pub(crate) fn of(history: &History, captures: (u32, u32), profile: &Profile) -> Adjudication {
+    pub(crate) fn of(history: &History, captures: CaptureCount, profile: &Profile) -> Adjudication {
         let position = history.position();
         let outcome = end_on_board(history, captures, profile);
         let available_claims = if outcome.is_some() {
@@ -59,30 +53,6 @@ impl Adjudication {
     }
 }
 
-/// The half-moves since the last capture, for profiles in which a pawn move does not reset the
-/// fifty moves.
-pub(crate) struct CaptureCount(pub(crate) u32);
-
-impl CaptureCount {
-    /// Counts from the ply at which the count was last set, or from the last capture after it.
-    pub(crate) fn of(history: &History, (set_at, count): (u32, u32)) -> CaptureCount {
-        let (ply, captured) = (history.ply(), history.last_capture_ply());
-        CaptureCount(if captured > set_at || set_at > ply {
-            ply - captured
-        } else {
-            count.saturating_add(ply - set_at)
-        })
-    }
-}
-
-/// Returns the half-moves that count for fifty moves under a profile (9.3).
-pub(crate) fn fifty_count(history: &History, captures: (u32, u32), profile: &Profile) -> u32 {
-    match profile.parameters.fifty_reset {
-        FiftyReset::PawnOrCapture => history.halfmove_clock(),
-        FiftyReset::Capture => CaptureCount::of(history, captures).0,
-    }
-}
-
 /// Returns the end of the game that the position on the board and its history bring about without
 /// a claim and without the clock, or `None` where the game goes on.
 ///
@@ -91,7 +61,7 @@ pub(crate) fn fifty_count(history: &History, captures: (u32, u32), profile: &Pro
 /// illegal position stands on the board nothing ends by it (A.5.4).
 pub(crate) fn end_on_board(
     history: &History,
-    captures: (u32, u32),
+    captures: CaptureCount,
     profile: &Profile,
 ) -> Option<Outcome> {
     let position = history.position();
@@ -124,7 +94,25 @@ pub(crate) fn end_on_board(
 /// ```
 #[must_use]
 pub fn end_by_itself(history: &History, profile: &Profile) -> Option<Outcome> {
-    end_on_board(history, (0, history.base().halfmove_clock()), profile)
+    end_at_start(history, CaptureCount::at_start(history.base()), profile)
+}
+
+/// Returns the end of a game that begins, as [`end_on_board`] does.
+///
+/// A game is drawn when a position in which neither side can mate has arisen (5.2.2). One that the
+/// game is set up with has not: such a game ends with its first move, or by a flag or a
+/// resignation, which then draw.
+pub(crate) fn end_at_start(
+    history: &History,
+    captures: CaptureCount,
+    profile: &Profile,
+) -> Option<Outcome> {
+    let outcome = end_on_board(history, captures, profile)?;
+    let is_dead = matches!(
+        outcome.termination,
+        Termination::DeadPosition | Termination::MaterialDraw
+    );
+    (history.ply() > 0 || !is_dead).then_some(outcome)
 }
 
 /// Whether the side that is not to move stands in check, as only an illegal move can bring about.
@@ -144,7 +132,7 @@ fn end_without_moves(position: &Position) -> Outcome {
 /// The ends of [`end_on_board`] other than mate and stalemate.
 pub(crate) fn end_by_draw(
     history: &History,
-    captures: (u32, u32),
+    captures: CaptureCount,
     profile: &Profile,
 ) -> Option<Outcome> {
     let parameters = &profile.parameters;
@@ -165,10 +153,7 @@ pub(crate) fn end_by_draw(
         let draw = Outcome::draw(Termination::FiftyAutomatic, "9.3.2");
         return Some(draw.with(Evidence::MoveCount {
             halfmove_clock: count,
-            last_reset_ply: match parameters.fifty_reset {
-                FiftyReset::PawnOrCapture => history.last_reset_ply(),
-                FiftyReset::Capture => history.last_capture_ply(),
-            },
+            last_reset_ply: last_progress(history, profile),
         }));
     }
     None
@@ -206,9 +191,13 @@ pub(crate) fn end_by_dead_position(
         return None;
     }
     let test = profile.parameters.dead_position;
-    let rules = (profile, Purpose::DeadPosition, tier);
-    let white = examine(test, history, Color::White, rules).no_mate()?;
-    let black = examine(test, history, Color::Black, rules).no_mate()?;
+    let question = Question {
+        test,
+        purpose: Purpose::DeadPosition,
+        tier,
+    };
+    let white = examine(question, history, Color::White, profile).no_mate()?;
+    let black = examine(question, history, Color::Black, profile).no_mate()?;
     let termination = match test {
         MateTest::Full => Termination::DeadPosition,
         _ => Termination::MaterialDraw,

@@ -3,7 +3,7 @@
 use referee_chess::{Move, MoveKind, UciMove};
 
 use crate::action::DrawClaim;
-use crate::adjudicate::{FIFTY_MOVES, THREEFOLD, fifty_count};
+use crate::counts::{CaptureCount, FIFTY_MOVES, THREEFOLD, fifty_count, last_progress};
 use crate::history::History;
 use crate::outcome::Evidence;
 use crate::profile::{DrawRule, FiftyReset, Profile};
@@ -55,7 +55,7 @@ pub(crate) struct ClaimFinding {
 /// announced legal move.
 pub(crate) fn examine_claim(
     history: &History,
-    captures: (u32, u32),
+    captures: CaptureCount,
     profile: &Profile,
     counted: Counted,
     intended: Option<Move>,
@@ -74,10 +74,7 @@ pub(crate) fn examine_claim(
         }
         Counted::Fifty => {
             let reset = profile.parameters.fifty_reset;
-            let last = match reset {
-                FiftyReset::PawnOrCapture => history.last_reset_ply(),
-                FiftyReset::Capture => history.last_capture_ply(),
-            };
+            let last = last_progress(history, profile);
             let count = fifty_count(history, captures, profile);
             let (article, halfmove_clock, last_reset_ply) = match intended {
                 None => ("9.3.2", count, last),
@@ -111,7 +108,7 @@ fn resets(history: &History, reset: FiftyReset, mv: Move) -> bool {
 /// Returns the draws that the side to move can claim: on the board first, then with a move.
 pub(crate) fn available_claims(
     history: &History,
-    captures: (u32, u32),
+    captures: CaptureCount,
     profile: &Profile,
 ) -> Vec<AvailableClaim> {
     let mut claims = Vec::new();
@@ -158,7 +155,7 @@ pub(crate) fn available_claims(
 /// Whether it is worth looking at every move for a claim.
 fn may_hold_with_a_move(
     history: &History,
-    captures: (u32, u32),
+    captures: CaptureCount,
     profile: &Profile,
     counted: Counted,
 ) -> bool {

@@ -5,10 +5,11 @@ use core::fmt;
 use referee_chess::{CastlingMode, Move, MoveError, Position, UciMove};
 
 use crate::action::Action;
-use crate::adjudicate::{Adjudication, CaptureCount, end_by_draw, end_on_board};
+use crate::adjudicate::{Adjudication, end_at_start, end_by_draw, end_on_board};
 use crate::clock::{ClockSetup, ClockSetupError, Clocks, Keeper, LedgerLine, Time, TimeControl};
+use crate::counts::CaptureCount;
 use crate::history::{History, HistoryError, StandError};
-use crate::outcome::{Outcome, Termination};
+use crate::outcome::Outcome;
 use crate::profile::{Profile, Variant};
 use crate::ruling::Ruling;
 use crate::standing::{Sides, Standing};
@@ -183,21 +184,8 @@ impl Game {
             outcome: None,
         };
         game.set_capture_count(start);
-        game.outcome = game.end_at_start();
+        game.outcome = end_at_start(&game.history, game.standing.capture_count, &game.profile);
         Ok(game)
-    }
-
-    /// A game is drawn when a position in which neither side can mate has arisen (5.2.2). One that
-    /// the game is set up with has not: such a game ends with its first move, or by a flag or a
-    /// resignation, which then draw.
-    fn end_at_start(&self) -> Option<Outcome> {
-        let outcome = end_on_board(&self.history, self.standing.capture_count, &self.profile)?;
-        let has_arisen = self.history.ply() > 0;
-        let is_dead = matches!(
-            outcome.termination,
-            Termination::DeadPosition | Termination::MaterialDraw
-        );
-        (has_arisen || !is_dead).then_some(outcome)
     }
 
     /// Begins a game as it was recorded: whether it is over there is not judged again.
@@ -232,7 +220,10 @@ impl Game {
     /// The count that a game is taken over with is that of the position after its moves.
     fn set_capture_count(&mut self, start: &Start) {
         if let Some(count) = start.plies_without_capture {
-            self.standing.capture_count = (self.history.ply(), count);
+            self.standing.capture_count = CaptureCount {
+                ply: self.history.ply(),
+                count,
+            };
         }
     }
 
@@ -290,7 +281,7 @@ impl Game {
     /// does not reset the fifty moves.
     #[must_use]
     pub fn plies_without_capture(&self) -> u32 {
-        CaptureCount::of(&self.history, self.standing.capture_count).0
+        self.standing.capture_count.now(&self.history)
     }
 
     /// Returns the latest moment that an action can happen at, on the time line of the game: one
@@ -374,8 +365,7 @@ fn begin_standing(start: &Start) -> Result<Standing, GameError> {
         .map_err(GameError::Clock)?;
     Ok(Standing {
         illegal_moves: start.illegal_moves,
-        // There was no capture in the half-moves that the position counts.
-        capture_count: (0, start.base.halfmove_clock()),
+        capture_count: CaptureCount::at_start(&start.base),
         ..Standing::new(clocks)
     })
 }
@@ -385,7 +375,7 @@ fn end_or_error(history: &History, ply: u32, error: MoveError) -> GameError {
     if history.position().has_legal_moves() {
         return GameError::IllegalMove { ply, error };
     }
-    match end_on_board(history, (0, 0), &Profile::fide_standard()) {
+    match end_on_board(history, CaptureCount::default(), &Profile::fide_standard()) {
         Some(outcome) => GameError::MoveAfterEnd {
             ply,
             outcome: Box::new(outcome),

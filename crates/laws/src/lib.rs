@@ -31,6 +31,7 @@ mod adjudicate;
 mod articles;
 mod claim;
 mod clock;
+mod counts;
 mod deadline;
 mod game;
 mod history;
@@ -55,12 +56,11 @@ pub use clock::{
     PERIODS_MAX, Period, PeriodPart, SideClock, TIME_CONTROL_LENGTH_MAX, TIME_MS_MAX, Time,
     TimeControl, TimeControlError, TimeError, adds_up,
 };
+pub use counts::CaptureCount;
 pub use game::{ApplyError, Effects, Entry, Game, GameError, Start, Timing};
 pub use history::{History, HistoryError, StandError};
 pub use judge::{Judgment, MATE_BUDGET_ON_END};
-pub use mate::{
-    CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate, can_mate_by, cannot_have_won,
-};
+pub use mate::{CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate, cannot_have_won};
 pub use outcome::{ClockReading, Evidence, GameResult, Outcome, Termination};
 pub use profile::{
     AbortRule, Allowed, BothFlags, DisconnectRule, DrawRule, FiftyReset, FlagMode, FlagVsOpenOffer,
@@ -69,7 +69,7 @@ pub use profile::{
     ProfileError, PromotionMissing, RapidArticle, RookFirstCastling, Takeback, TouchEnforcement,
     UndeterminedPolicy, UnknownProfileError, Variant,
 };
-pub use question::MateQuestion;
+pub use question::{MateQuestion, can_mate_by};
 pub use referee_chess::Color;
 pub use referee_mate::Budget;
 pub use ruling::{Reason, Ruling, Verdict};

@@ -4,7 +4,6 @@
 use referee_chess::{Bitboard, Color, Position, Role, UciMove};
 use referee_mate::{AutomaticDraws, Budget, Proof};
 
-use crate::game::Game;
 use crate::history::History;
 use crate::profile::{MateTest, Profile};
 
@@ -111,24 +110,6 @@ pub fn can_mate(position: &Position, side: Color, tier: Tier) -> CanMate {
     translate(position, side, answer)
 }
 
-/// Returns whether a side can mate in the position of a game, with a budget in positions; the
-/// history is asked only where the profile says that a mate must come before the automatic draws.
-///
-/// `cancel` is asked now and then; once it returns `true` the answer is `Unknown`.
-#[must_use]
-pub fn can_mate_by(game: &Game, side: Color, nodes: u64, cancel: &dyn Fn() -> bool) -> CanMate {
-    let (history, budget) = (game.history(), Budget::of(nodes));
-    let position = history.position();
-    let answer = if game.profile().parameters.mate_before_automatic_draws {
-        let keys = history.repeatable_keys();
-        let draws = AutomaticDraws { history: &keys };
-        referee_mate::can_mate_before_draws(position, side, &draws, budget, cancel)
-    } else {
-        referee_mate::can_mate(position, side, budget, cancel)
-    };
-    translate(position, side, answer)
-}
-
 pub(crate) fn translate(
     position: &Position,
     side: Color,
@@ -158,17 +139,25 @@ pub(crate) enum Purpose {
     Flag,
 }
 
+/// A question of who can mate, as a rule of a profile puts it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question {
+    pub(crate) test: MateTest,
+    pub(crate) purpose: Purpose,
+    pub(crate) tier: Tier,
+}
+
 /// Returns whether a side can mate, as a test of a profile tells it.
 pub(crate) fn examine(
-    test: MateTest,
+    question: Question,
     history: &History,
     side: Color,
-    (profile, purpose, tier): (&Profile, Purpose, Tier),
+    profile: &Profile,
 ) -> CanMate {
     let position = history.position();
-    let lacks = match test {
+    let lacks = match question.test {
         MateTest::Full => {
-            return match tier {
+            return match question.tier {
                 Tier::Full(budget) if profile.parameters.mate_before_automatic_draws => {
                     let keys = history.repeatable_keys();
                     let draws = AutomaticDraws { history: &keys };
@@ -181,13 +170,13 @@ pub(crate) fn examine(
                     );
                     translate(position, side, answer)
                 }
-                _ => can_mate(position, side, tier),
+                tier => can_mate(position, side, tier),
             };
         }
         MateTest::Off => return CanMate::Yes(Vec::new()),
         MateTest::Material => material_forbids(position, side),
         MateTest::OwnMaterial | MateTest::IcsTable => is_lone_minor(position, side),
-        MateTest::UscfTable => match purpose {
+        MateTest::UscfTable => match question.purpose {
             Purpose::DeadPosition => uscf_draw(position),
             Purpose::Flag => is_lone_minor(position, side) || uscf_two_knights(position, side),
         },
@@ -213,8 +202,12 @@ pub fn cannot_have_won(history: &History, side: Color, profile: &Profile) -> Opt
     if !parameters.resign_no_mate_draw {
         return None;
     }
-    let rules = (profile, Purpose::Flag, Tier::Quick);
-    examine(parameters.flag_exception, history, side, rules).no_mate()
+    let question = Question {
+        test: parameters.flag_exception,
+        purpose: Purpose::Flag,
+        tier: Tier::Quick,
+    };
+    examine(question, history, side, profile).no_mate()
 }
 
 /// A king alone, or with one bishop or knight.
@@ -300,8 +293,12 @@ mod tests {
                     ]
                     .into_iter()
                     .map(|test| {
-                        let rules = (&profile, Purpose::Flag, Tier::Quick);
-                        match examine(test, &history, side, rules) {
+                        let question = Question {
+                            test,
+                            purpose: Purpose::Flag,
+                            tier: Tier::Quick,
+                        };
+                        match examine(question, &history, side, &profile) {
                             CanMate::No(_) => 'y',
                             _ => 'n',
                         }

@@ -171,6 +171,37 @@ fn can_be_undone(history: &History) -> bool {
     })
 }
 
+/// Returns whether a side can mate in the position of a game, with a budget in positions; the
+/// history is asked only where the profile says that a mate must come before the automatic draws.
+///
+/// `cancel` is asked now and then; once it returns `true` the answer is `Unknown`.
+#[must_use]
+pub fn can_mate_by(game: &Game, side: Color, nodes: u64, cancel: &dyn Fn() -> bool) -> CanMate {
+    let before_draws = game.profile().parameters.mate_before_automatic_draws;
+    let repeatable = before_draws.then(|| game.history().repeatable_keys());
+    solve(game.position(), side, repeatable.as_deref(), nodes, cancel)
+}
+
+/// Asks the whole of the solver, with the positions that can occur again where a mate must come
+/// before the automatic draws.
+fn solve(
+    position: &Position,
+    side: Color,
+    repeatable: Option<&[PositionKey]>,
+    nodes: u64,
+    cancel: &dyn Fn() -> bool,
+) -> CanMate {
+    let budget = Budget::of(nodes);
+    let answer = match repeatable {
+        Some(history) => {
+            let draws = AutomaticDraws { history };
+            referee_mate::can_mate_before_draws(position, side, &draws, budget, cancel)
+        }
+        None => referee_mate::can_mate(position, side, budget, cancel),
+    };
+    translate(position, side, answer)
+}
+
 impl MateQuestion {
     /// Returns what was found with a budget in positions for each side that is asked about; `None`
     /// where it changes nothing, as where a side can mate, or where it was not decided. `cancel` is
@@ -200,14 +231,7 @@ impl MateQuestion {
     }
 
     fn ask(&self, side: Color, nodes: u64, cancel: &dyn Fn() -> bool) -> CanMate {
-        let (position, budget) = (&self.position, Budget::of(nodes));
-        let answer = match &self.repeatable {
-            Some(history) => {
-                let draws = AutomaticDraws { history };
-                referee_mate::can_mate_before_draws(position, side, &draws, budget, cancel)
-            }
-            None => referee_mate::can_mate(position, side, budget, cancel),
-        };
-        translate(position, side, answer)
+        let repeatable = self.repeatable.as_deref();
+        solve(&self.position, side, repeatable, nodes, cancel)
     }
 }

@@ -4,6 +4,7 @@ use referee_chess::{Color, Role, Square, UciMove};
 
 use crate::action::DrawClaim;
 use crate::clock::{Clocks, Time};
+use crate::counts::CaptureCount;
 
 /// What binds the side to move after a claim with an announced move was not correct (9.5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -132,8 +133,8 @@ pub struct Standing {
     pub uncompleted: Sides<bool>,
     /// The illegal moves that count (7.5.5).
     pub illegal_moves: Sides<u32>,
-    /// The ply at which the half-moves without a capture were last set, and what to.
-    pub capture_count: (u32, u32),
+    /// The half-moves without a capture, as they were last set.
+    pub capture_count: CaptureCount,
     /// The stage of play.
     pub phase: Phase,
     /// When the game was started (6.6).
@@ -176,7 +177,7 @@ impl Standing {
             promotion: None,
             uncompleted: Sides::default(),
             illegal_moves: Sides::default(),
-            capture_count: (0, 0),
+            capture_count: CaptureCount::default(),
             phase: Phase::Playing,
             started: None,
             arrived: Sides::default(),

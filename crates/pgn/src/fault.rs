@@ -112,6 +112,8 @@ pub enum FaultKind {
         /// What was wrong with it.
         error: Box<FenError>,
     },
+    /// The `FEN` tag is empty, and no `SetUp "1"` asks for one; it was passed over.
+    EmptyFen,
     /// `SetUp "0"` says that the game began in the initial position, and there is a `FEN`, which
     /// is taken.
     SetUpContradictsFen,
@@ -246,6 +248,7 @@ impl FaultKind {
             Self::TooManyMoves => "too-many-moves",
             Self::InvalidFen { .. } => "invalid-fen",
             Self::FenRepaired { .. } => "fen-repaired",
+            Self::EmptyFen => "empty-fen",
             Self::SetUpContradictsFen => "setup-contradicts-fen",
             Self::UnknownStart => "unknown-start",
             Self::UnnamedChess960 => "unnamed-chess960",
@@ -298,6 +301,7 @@ impl fmt::Display for FaultKind {
             Self::TooManyMoves => write!(f, "the game has more than {PLIES_MAX} moves"),
             Self::InvalidFen { error } => write!(f, "the FEN cannot be played from: {error}"),
             Self::FenRepaired { error } => write!(f, "the FEN was set right: {error}"),
+            Self::EmptyFen => f.write_str("the FEN is empty; the usual start was taken"),
             Self::SetUpContradictsFen => {
                 f.write_str("SetUp is \"0\", and there is a FEN; the FEN was taken")
             }

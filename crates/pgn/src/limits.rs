@@ -44,5 +44,9 @@ pub const QUOTE_LENGTH_MAX: usize = 40;
 /// The bytes ahead that are looked at to tell whether a comment was left open before a new game.
 pub(crate) const LOOKAHEAD_MAX: usize = 16 << 10;
 
+/// The bytes behind a tag that is there twice that are looked at to tell whether it begins the next
+/// game.
+pub(crate) const RESTART_LENGTH_MAX: usize = 4 << 10;
+
 /// The width of a line that is written, in characters (PGN standard 4.3).
 pub const LINE_WIDTH_MAX: usize = 79;

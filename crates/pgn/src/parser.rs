@@ -8,15 +8,18 @@
 //!
 //! A game ends at the end of the line of its result. Where that is missing it ends
 //! - at the next tag, if it has moves;
-//! - at a tag that is there already and that begins a game or follows a blank line, if it has
-//!   only tags; `Event` after a blank line begins a game, too;
+//! - at a tag that is there already, if it has only tags and the tag follows a blank line, or with
+//!   those behind it tells of another game; `Event` after a blank line begins a game, too;
 //! - at the number 1 of White after a blank line, if it has moves;
 //! - at a section of tags that follows a blank line inside a comment that was left open.
 //!
-//! Comments between games belong to none of them, and are passed over.
+//! Comments between games belong to none of them, and are passed over. So is a result between games,
+//! with a fault: files have results twice, at the end of a line and on the next, more often than
+//! games of which nothing is known but how they ended. With one tag before it a result is a game.
 
 mod comment;
 mod moves;
+mod signs;
 mod tag;
 
 use crate::scan::{CLASS, Class, LINE_ENDS, find};
@@ -77,10 +80,10 @@ struct State {
     variation: Place,
     /// Moves of the main line.
     plies: u64,
-    /// The names of the tags of this game, one after the other.
-    names: Vec<u8>,
-    name_ends: Vec<usize>,
-    /// A bit for each of them, by its letters.
+    /// The tags of this game, one after the other: name and value of each, and where they end.
+    tags: Vec<u8>,
+    tag_ends: Vec<(usize, usize)>,
+    /// A bit for each name, by its letters.
     name_marks: u64,
     is_tag_dropped: bool,
     /// Whether the tag `Result` is `0-0`, which as a move would be castling.
@@ -152,8 +155,8 @@ impl Parser {
                 depth: 0,
                 variation: place,
                 plies: 0,
-                names: Vec::new(),
-                name_ends: Vec::new(),
+                tags: Vec::new(),
+                tag_ends: Vec::new(),
                 name_marks: 0,
                 is_tag_dropped: false,
                 both_lose: false,
@@ -425,8 +428,8 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     }
 
     fn begin_game(&mut self, place: Place) {
-        self.state.names.clear();
-        self.state.name_ends.clear();
+        self.state.tags.clear();
+        self.state.tag_ends.clear();
         self.state.name_marks = 0;
         self.state.is_tag_dropped = false;
         self.state.both_lose = false;

@@ -320,6 +320,13 @@ impl Replay {
                 },
             })?),
         };
+        let is_empty = tags.get(Tags::FEN).is_some_and(|fen| fen.trim().is_empty());
+        if is_empty && mode != Some(CastlingMode::Chess960) && tags.get(Tags::SET_UP) != Some("1") {
+            let place = self.fen_place;
+            self.report(place, FaultKind::EmptyFen);
+            self.reading.game.tags.remove(Tags::FEN);
+        }
+        let tags = &self.reading.game.tags;
         let Some(fen) = tags.get(Tags::FEN) else {
             if mode == Some(CastlingMode::Chess960) {
                 return Err(Fault {

@@ -14,6 +14,7 @@ fn cases() -> Vec<Value> {
     let mut cases = Vec::new();
     for name in [
         "cases/reports.jsonl",
+        "cases/turn2.jsonl",
         "pgn/cases.jsonl",
         "pgn/reports.jsonl",
     ] {

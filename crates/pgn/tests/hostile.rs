@@ -218,6 +218,17 @@ fn long_texts_are_read_in_bounded_memory() {
     });
     check("results", "", "*", "", |summary| summary.plies.is_empty());
     check(
+        "tags that are there again",
+        "",
+        "[White \"A\"]\n",
+        "\n1. e4 *",
+        one(1, "duplicate-tag"),
+    );
+    check("signs", "1. e4 ", "± ", "e5 *", one(2, "too-many-nags"));
+    check("glued signs", "1. e4 ", "Nf3x★N ", "*", |summary| {
+        summary.plies == [1] && summary.faults.contains(&"unreadable-move")
+    });
+    check(
         "closed variations",
         "1. e4 ",
         ")",
@@ -280,11 +291,16 @@ fn a_word_that_is_too_long_takes_no_other_with_it() {
 /// Parts of tokens, some as often as it takes to come near the limit on the length of one.
 #[test]
 fn what_is_read_does_not_depend_on_the_pieces() {
-    const PARTS: [&[u8]; 24] = [
+    const PARTS: [&[u8]; 29] = [
         b"a",
         b"1",
         b"e4",
         b"0-0",
+        b"->",
+        b"/\\",
+        b"N",
+        b"\n[White \"a\"]\n",
+        "±".as_bytes(),
         b"Nf3",
         b"1-0",
         b"=",

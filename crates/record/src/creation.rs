@@ -72,9 +72,8 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
     Ok((genesis, game))
 }
 
-/// Completes the genesis of a creation with what the caller does not say: the name of the game, when
-/// it was created, the position that it begins in, so that a list shows it without playing the
-/// moves before it, and the outcome, if that position is the end of a game.
+/// Completes the genesis of a creation with what the caller does not say: the name of the game,
+/// when it was created, and the outcome that it begins with, if the position is the end of a game.
 #[must_use]
 pub fn complete_genesis(
     genesis: v1::Game,

@@ -89,7 +89,7 @@ pub fn build_event(
         state: state(&after.game, after.sequence),
         update_time_us: after.update_time_us,
         deadline_us: deadline_us(&after.game),
-        asks: after.game.mate_question().is_some(),
+        asks: after.game.asks_about_mate(),
     };
     Ok(PendingEvent {
         response: answer_of(event),

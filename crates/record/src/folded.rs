@@ -98,8 +98,8 @@ impl FoldedGame {
     }
 }
 
-/// Writes a game as a list shows it, without folding it: from its genesis, the last event if there is
-/// one, and what the store says of it.
+/// Writes a game as a list shows it, without folding it: from its genesis, the last event if there
+/// is one, and what the store says of it.
 ///
 /// # Errors
 ///

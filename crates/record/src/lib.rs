@@ -3,9 +3,9 @@
 //!
 //! A game is its record: a genesis and events, stored as the bytes of the contract's own messages.
 //! [`read_creation`] reads how a game begins and [`convert::action::read_action`] what is asked of
-//! it; [`FoldedGame`] is the fold of what was stored; [`build_event`] turns what the rules say to an
-//! action into what is answered and what is to be stored. Nothing here knows a store, a stream or a
-//! status, and nothing reads a clock.
+//! it; [`FoldedGame`] is the fold of what was stored; [`build_event`] turns what the rules say to
+//! an action into what is answered and what is to be stored. Nothing here knows a store, a stream
+//! or a status, and nothing reads a clock.
 //!
 //! ```
 //! use referee_api::v1;

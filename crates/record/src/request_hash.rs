@@ -4,7 +4,8 @@ use prost::Message;
 use referee_api::v1;
 use sha2::{Digest, Sha256};
 
-/// Returns the hash of what an action asks for: not of its id, and not of the state it was decided on.
+/// Returns the hash of what an action asks for: not of its id, and not of the state it was decided
+/// on.
 #[must_use]
 pub fn hash_action(message: &v1::Action) -> [u8; 32] {
     let content = v1::Action {

@@ -71,15 +71,13 @@ impl Verdict {
     /// Plays the moves to the first position that ends the game.
     fn find_end(&mut self, start: &Position, moves: &[Move], profile: &Profile) -> History {
         let mut history = History::new(start.clone());
+        self.outcome = end_by_itself(&history, profile);
         for &mv in moves {
             // A history has room for as many moves as the reader takes.
-            if history.play(mv).is_err() {
+            if self.outcome.is_some() || history.play(mv).is_err() {
                 break;
             }
             self.outcome = end_by_itself(&history, profile);
-            if self.outcome.is_some() {
-                break;
-            }
         }
         self.ply = history.ply();
         history

@@ -20,8 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use referee_store::{Append, GameKey, NewGame, SqliteStore, Store, Write};
-use tokio::sync::{mpsc, oneshot};
+use referee_store::{
+    Append, Appended, GameKey, Games, NewGame, RequestKey, SqliteStore, Store, Write,
+};
+use tokio::sync::{Mutex, mpsc, oneshot};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -110,6 +112,7 @@ async fn measure_store(
     deadline_us: Deadline,
 ) -> Outcome<Figure> {
     let store = Arc::new(SqliteStore::open(path)?);
+    let mut chains = Vec::new();
     for writer in 0..writers {
         let game = NewGame {
             key: GameKey::new("default", format!("game-{writer}")),
@@ -121,20 +124,27 @@ async fn measure_store(
             create_time_us: 0,
             deadline_us: None,
         };
-        store.create(game).await?;
+        let created = store.create(game).await?.into_row();
+        chains.push(Mutex::new(created.chain_head));
     }
     let figure = measure(writers, time, {
-        let store = store.clone();
+        let (store, chains) = (store.clone(), Arc::new(chains));
         move |writer, event| {
-            let store = store.clone();
+            let (store, chains) = (store.clone(), chains.clone());
             async move {
+                // Each writer waits for its answer, so that nobody else holds its lock.
+                let mut head = chains[writer].lock().await;
                 let append = Append {
                     key: GameKey::new("default", format!("game-{writer}")),
                     expected_sequence: event,
+                    previous: *head,
                     // As long as a UUID, and as scattered.
-                    request_id: format!(
-                        "{:032x}-{writer:03}",
-                        event.wrapping_mul(0x9e37_79b9_7f4a)
+                    request: RequestKey::new(
+                        1,
+                        format!(
+                            "{:032x}-{writer:03}",
+                            event.wrapping_mul(0x9e37_79b9_7f4a)
+                        ),
                     ),
                     content_hash: [7; 32],
                     write: Write::Entry {
@@ -142,9 +152,13 @@ async fn measure_store(
                         state: 1,
                         update_time_us: 0,
                         deadline_us: deadline_us(event),
+                        asks: false,
                     },
                 };
-                store.append(append).await?;
+                match store.append(append).await? {
+                    Appended::Stored { chain, .. } => *head = chain,
+                    Appended::Repeated(_) => return Err("an event was stored twice".into()),
+                }
                 Ok(())
             }
         }

@@ -24,13 +24,17 @@
 
 pub mod chain;
 mod check;
+mod committer;
 mod deadlines;
 mod error;
 mod games;
+mod histogram;
+mod job;
 pub mod limits;
 mod liveness;
 mod log;
 mod questions;
+mod sqlite;
 mod store;
 
 pub use deadlines::{Deadlines, DueGame, Postponement};
@@ -39,7 +43,9 @@ pub use games::{
     Answer, AnswerBody, Append, Appended, Created, GameHead, GameKey, GamePage, GameRow, Games,
     ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Write,
 };
+pub use histogram::Quantiles;
 pub use liveness::{Beat, Beaten, DownSpan, Liveness, ReplicaId};
 pub use log::{Change, ChangePage, Log, LogCursor, TailEntry, TailPage};
 pub use questions::{OpenQuestion, Questions};
+pub use sqlite::{SqliteOptions, SqliteStore};
 pub use store::{Ack, Read, Ready, Store, StoreStats};

@@ -88,15 +88,17 @@ pub const READERS: usize = 4;
 /// [`Fault::Overloaded`](crate::Fault::Overloaded).
 pub const QUEUE_READS_MAX: usize = 4_096;
 
-/// The games whose heads the writer keeps in memory. About 300 bytes each.
-pub const CACHED_HEADS_MAX: usize = 65_536;
+/// The games whose heads the writer keeps in memory. About 1 KiB each.
+pub const CACHED_HEADS_MAX: usize = 32_768;
 
-/// When so many entries are not in the index on disk, the writer begins to write it. Until then
-/// their places are kept in memory, about 40 bytes each, and looked for again after a crash.
-pub const UNINDEXED_ENTRIES: usize = 16_384;
+/// The newest requests of a game move into the index when there are between half so many and so
+/// many of them, at another number for each game. More make the head of a game larger, which each
+/// entry writes; fewer make the index be written more often.
+pub const NEWEST_REQUESTS: usize = 48;
 
-/// The entries that the writer moves into the index between two batches.
-pub const INDEXED_PER_SLICE: usize = 2_048;
+/// The most blocks of the log that one call of [`Log::tail`](crate::Log::tail) looks into. A
+/// platform with few of many entries gives short pages instead of long waits.
+pub const TAIL_BLOCKS_MAX: usize = 64;
 
 /// The writer checkpoints when the write-ahead log has grown to this many pages of 4 KiB.
 pub const CHECKPOINT_PAGES: i64 = 2_048;

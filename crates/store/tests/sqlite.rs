@@ -360,7 +360,10 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing() {
         .filter(|answer| **answer == Err(full.clone().into()))
         .count();
     assert_eq!((stored, refused), (stored, count - stored), "nothing else");
-    assert!((limits::QUEUE_WRITES_MAX..count).contains(&stored), "{stored}");
+    assert!(
+        (limits::QUEUE_WRITES_MAX..count).contains(&stored),
+        "{stored}"
+    );
     assert_eq!(check_record(&store, &key).await.len(), stored);
 
     // So many bytes may not wait either.

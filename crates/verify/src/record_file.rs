@@ -3,6 +3,19 @@
 //!
 //! The JSON is that of Protocol Buffers, so that what grpcurl prints is a record file too: 64-bit
 //! numbers are texts or numbers, bytes are base64, and fields that are empty may be left out.
+//!
+//! ```
+//! use referee_api::v1::RecordEntry;
+//! use referee_api::v1::export_game_response::Kind;
+//! use referee_verify::record_file::{Parts, write_part};
+//!
+//! let entry = Kind::Entry(RecordEntry { sequence: 7, ..RecordEntry::default() });
+//! let mut file = Vec::new();
+//! write_part(&mut file, &entry)?;
+//! let read: Vec<Kind> = Parts::new(&file[..]).collect::<Result<_, _>>()?;
+//! assert_eq!(read, [entry]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::cell::Cell;
 use std::fmt;

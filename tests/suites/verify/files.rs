@@ -146,3 +146,16 @@ fn command_lines_that_make_no_sense_are_64() {
     said.expect(64, "expected is an Ed25519 private key");
     run(&["serve", "--signing-key", "there-is-none"], b"").expect(64, "there-is-none");
 }
+
+/// What made a record is not asked when it is checked, so its bounds are written down twice.
+#[test]
+fn the_bounds_of_a_record_are_those_of_what_makes_it() {
+    use referee_verify::limits;
+    assert_eq!(limits::ENTRIES_MAX, referee_store::limits::ENTRIES_PER_GAME);
+    assert_eq!(
+        limits::MATING_LINE_MOVES_MAX,
+        referee_laws::History::MOVES_MAX
+    );
+    assert_eq!(limits::TIME_MS_MAX, referee_laws::TIME_MS_MAX);
+    assert_eq!(limits::CLOCK_MS_MAX, referee_laws::CLOCK_MS_MAX);
+}

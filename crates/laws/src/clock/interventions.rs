@@ -7,9 +7,9 @@ use referee_chess::Color;
 
 use super::clocks::Clocks;
 use super::control::{Bonus, TimeControl, TimeControlError};
-use super::draft::Draft;
 use super::ledger::{ClockChange, LedgerCause};
 use super::limits::{CLOCK_MS_MAX, MOVES_MADE_MAX, PERIOD_MS_MAX};
+use super::posting::Posting;
 use super::time::Time;
 
 impl Clocks {
@@ -35,16 +35,16 @@ impl Clocks {
         credit_opponent_ms: u64,
         at: Time,
     ) -> ClockChange {
-        let mut draft = Draft::new(self, at);
+        let mut posting = Posting::new(self, at);
         if deduct_ms > 0 {
-            draft.settle_overdue(side);
-            draft.enter(side, LedgerCause::Penalty, 0, deduct_ms, 0);
+            posting.settle_overdue(side);
+            posting.enter(side, LedgerCause::Penalty, 0, deduct_ms, 0);
         }
         if credit_opponent_ms > 0 {
-            draft.settle_overdue(!side);
-            draft.enter(!side, LedgerCause::Penalty, 0, 0, credit_opponent_ms);
+            posting.settle_overdue(!side);
+            posting.enter(!side, LedgerCause::Penalty, 0, 0, credit_opponent_ms);
         }
-        draft.finish()
+        posting.finish()
     }
 
     /// Gives a side time that is nobody's penalty (12.5), in milliseconds. As with
@@ -61,10 +61,10 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn grant(&self, side: Color, credit_ms: u64, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
-        draft.settle_overdue(side);
-        draft.enter(side, LedgerCause::Grant, 0, 0, credit_ms);
-        draft.finish()
+        let mut posting = Posting::new(self, at);
+        posting.settle_overdue(side);
+        posting.enter(side, LedgerCause::Grant, 0, 0, credit_ms);
+        posting.finish()
     }
 
     /// Takes back a bonus that a press brought which completed an illegal move (7.5.1), in
@@ -86,10 +86,10 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn take_back_credit(&self, side: Color, credit_ms: u64, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
-        draft.settle_overdue(side);
-        draft.enter(side, LedgerCause::TakenBack, 0, credit_ms, 0);
-        draft.finish()
+        let mut posting = Posting::new(self, at);
+        posting.settle_overdue(side);
+        posting.enter(side, LedgerCause::TakenBack, 0, credit_ms, 0);
+        posting.finish()
     }
 
     /// Sets what a side has left (6.10), in milliseconds, at most [`CLOCK_MS_MAX`]. A side
@@ -109,31 +109,31 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set(&self, side: Color, left_ms: u64, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
+        let mut posting = Posting::new(self, at);
         let left_ms = left_ms.min(CLOCK_MS_MAX);
         let before_ms = self.side(side).left_ms.unwrap_or(0);
         let elapsed_ms = self
-            .settlement(side, draft.at)
+            .settlement(side, posting.at)
             .map_or(0, |it| it.elapsed_ms);
         if self.running == Some(side) && !self.paused {
-            draft.clocks.since = Some(draft.at);
-            draft.clocks.spent_ms = self.spent_ms.saturating_add(elapsed_ms);
+            posting.clocks.since = Some(posting.at);
+            posting.clocks.spent_ms = self.spent_ms.saturating_add(elapsed_ms);
         }
-        let clock = draft.clocks.side_mut(side);
+        let clock = posting.clocks.side_mut(side);
         clock.left_ms = Some(before_ms);
         clock.flag_down &= left_ms == 0;
         let (charge_ms, credit_ms) = (
             before_ms.saturating_sub(left_ms),
             left_ms.saturating_sub(before_ms),
         );
-        draft.enter(
+        posting.enter(
             side,
             LedgerCause::ArbiterSet,
             elapsed_ms,
             charge_ms,
             credit_ms,
         );
-        draft.finish()
+        posting.finish()
     }
 
     /// Sets how many moves a side has completed (6.10), at most [`MOVES_MADE_MAX`], and with it
@@ -150,15 +150,15 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_moves(&self, side: Color, moves: u32, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
-        let clock = draft.clocks.side_mut(side);
+        let mut posting = Posting::new(self, at);
+        let clock = posting.clocks.side_mut(side);
         clock.moves = moves.min(MOVES_MADE_MAX);
         (clock.period, clock.moves_in_period) = match &clock.control {
             Some(control) => control.place(clock.moves),
             None => (0, clock.moves),
         };
-        draft.enter(side, LedgerCause::MoveCount, 0, 0, 0);
-        draft.finish()
+        posting.enter(side, LedgerCause::MoveCount, 0, 0, 0);
+        posting.finish()
     }
 
     /// Lets a side's clock run after a position was reinstated (7.5.1), or because the wrong one
@@ -179,10 +179,10 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn switch_to(&self, side: Color, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
-        draft.settle_running(LedgerCause::Reinstated);
-        draft.run(side);
-        draft.finish()
+        let mut posting = Posting::new(self, at);
+        posting.settle_running(LedgerCause::Reinstated);
+        posting.run(side);
+        posting.finish()
     }
 
     /// Does not charge the time in which the referee was down, `from` to `to`: the running clock
@@ -202,15 +202,15 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn stand_still(&self, from: Time, to: Time) -> ClockChange {
-        let mut draft = Draft::new(self, from.min(to));
-        draft.settle_running(LedgerCause::DownTime);
-        let end = draft.at.max(to);
-        if let Some(line) = draft.lines.last_mut() {
+        let mut posting = Posting::new(self, from.min(to));
+        posting.settle_running(LedgerCause::DownTime);
+        let end = posting.at.max(to);
+        if let Some(line) = posting.lines.last_mut() {
             line.elapsed_ms += end.since(line.received);
             line.received = end;
-            draft.clocks.since = Some(end);
+            posting.clocks.since = Some(end);
         }
-        draft.finish()
+        posting.finish()
     }
 
     /// Gives both sides another bonus for all their moves from now on (guideline III.4: 5
@@ -235,10 +235,10 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn change_bonus(&self, bonus: Bonus, at: Time) -> Result<ClockChange, TimeControlError> {
-        let mut draft = Draft::new(self, at);
+        let mut posting = Posting::new(self, at);
         for side in Color::ALL {
-            draft.settle(side, LedgerCause::BonusChanged);
-            let clock = draft.clocks.side_mut(side);
+            posting.settle(side, LedgerCause::BonusChanged);
+            let clock = posting.clocks.side_mut(side);
             clock.control = match (&clock.control, clock.left_ms) {
                 (Some(control), _) => Some(control.with_bonus(bonus)?),
                 (None, Some(left_ms)) if bonus.ms() > 0 => Some(TimeControl::sudden_death(
@@ -248,7 +248,7 @@ impl Clocks {
                 (None, _) => None,
             };
         }
-        draft.clocks.spent_ms = 0;
-        Ok(draft.finish())
+        posting.clocks.spent_ms = 0;
+        Ok(posting.finish())
     }
 }

@@ -11,11 +11,11 @@
 
 mod clocks;
 mod control;
-mod draft;
 mod interventions;
 mod ledger;
 pub(crate) mod limits;
 mod play;
+mod posting;
 mod text;
 mod time;
 

@@ -8,8 +8,8 @@ use referee_chess::Color;
 
 use super::clocks::Clocks;
 use super::control::Bonus;
-use super::draft::Draft;
 use super::ledger::{ClockChange, LedgerCause};
+use super::posting::Posting;
 use super::time::Time;
 
 impl Clocks {
@@ -36,7 +36,7 @@ impl Clocks {
         if self.running.is_some() {
             return self.switch_to(side, at);
         }
-        let mut draft = Draft::new(self, at);
+        let mut posting = Posting::new(self, at);
         for each in Color::ALL {
             let clock = self.side(each);
             let full_ms = clock
@@ -48,11 +48,11 @@ impl Clocks {
                 Bonus::Fischer(ms) if clock.is_increment_first() && is_untouched => ms,
                 _ => 0,
             };
-            draft.enter(each, LedgerCause::Start, 0, 0, credit_ms);
+            posting.enter(each, LedgerCause::Start, 0, 0, credit_ms);
         }
-        draft.clocks.paused = false;
-        draft.run(side);
-        draft.finish()
+        posting.clocks.paused = false;
+        posting.run(side);
+        posting.finish()
     }
 
     /// Completes a move of a side by a press of the clock (6.2.1): charges what it took, counts
@@ -78,11 +78,11 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn complete_move(&self, side: Color, at: Time) -> ClockChange {
-        let mut draft = self.complete(side, at);
+        let mut posting = self.complete(side, at);
         if self.running == Some(side) {
-            draft.run(!side);
+            posting.run(!side);
         }
-        draft.finish()
+        posting.finish()
     }
 
     /// Completes a move of a side that made its next move without having pressed (6.2.1.2):
@@ -99,21 +99,25 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn complete_unpressed(&self, side: Color, at: Time) -> ClockChange {
-        let mut draft = self.complete(side, at);
+        let mut posting = self.complete(side, at);
         if self.running == Some(side) {
-            draft.clocks.spent_ms = 0;
+            posting.clocks.spent_ms = 0;
         }
-        draft.finish()
+        posting.finish()
     }
 
-    fn complete(&self, side: Color, at: Time) -> Draft {
-        let mut draft = Draft::new(self, at);
+    fn complete(&self, side: Color, at: Time) -> Posting {
+        let mut posting = Posting::new(self, at);
         let was_over = self.side(side).flag_down && self.side(side).left_ms == Some(0);
-        let is_over = draft.settle(side, LedgerCause::Move) || was_over;
+        let is_over = posting.settle(side, LedgerCause::Move) || was_over;
         let is_running = self.running == Some(side);
-        let spent_ms = if is_running { draft.clocks.spent_ms } else { 0 };
-        draft.count_move(side, spent_ms, is_over);
-        draft
+        let spent_ms = if is_running {
+            posting.clocks.spent_ms
+        } else {
+            0
+        };
+        posting.count_move(side, spent_ms, is_over);
+        posting
     }
 
     /// Pauses both clocks (6.11). The side to move gets no new delay when they run again. Where
@@ -132,10 +136,10 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn pause(&self, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
-        draft.settle_running(LedgerCause::Pause);
-        draft.clocks.paused |= self.running.is_some();
-        draft.finish()
+        let mut posting = Posting::new(self, at);
+        posting.settle_running(LedgerCause::Pause);
+        posting.clocks.paused |= self.running.is_some();
+        posting.finish()
     }
 
     /// Lets the clock of a side run, or with `None` the one that ran before the pause. Without a
@@ -155,24 +159,24 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn resume(&self, side: Option<Color>, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
+        let mut posting = Posting::new(self, at);
         let Some(side) = side.or(self.running) else {
-            return draft.finish();
+            return posting.finish();
         };
         if !self.paused && self.running == Some(side) {
-            return draft.finish();
+            return posting.finish();
         }
         if !self.paused && self.running.is_some() {
             return self.switch_to(side, at);
         }
-        let stood_ms = self.since.map_or(0, |since| draft.at.since(since));
-        draft.enter(side, LedgerCause::Resume, stood_ms, 0, 0);
+        let stood_ms = self.since.map_or(0, |since| posting.at.since(since));
+        posting.enter(side, LedgerCause::Resume, stood_ms, 0, 0);
         if self.running != Some(side) {
-            draft.run(side);
+            posting.run(side);
         }
-        draft.clocks.paused = false;
-        draft.clocks.since = Some(draft.at);
-        draft.finish()
+        posting.clocks.paused = false;
+        posting.clocks.since = Some(posting.at);
+        posting.finish()
     }
 
     /// Lets a side's flag fall (6.8, 6.9): whatever it had left is gone, and if its clock runs,
@@ -192,20 +196,20 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fall(&self, side: Color, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
-        let settlement = self.settlement(side, draft.at);
+        let mut posting = Posting::new(self, at);
+        let settlement = self.settlement(side, posting.at);
         let elapsed_ms = settlement.map_or(0, |it| it.elapsed_ms);
         let charge_ms = match self.side(side).left_ms {
             Some(left_ms) => left_ms,
             None => settlement.map_or(0, |it| it.charged_ms),
         };
         if settlement.is_some() {
-            draft.clocks.since = Some(draft.at);
-            draft.clocks.spent_ms = self.spent_ms.saturating_add(elapsed_ms);
+            posting.clocks.since = Some(posting.at);
+            posting.clocks.spent_ms = self.spent_ms.saturating_add(elapsed_ms);
         }
-        draft.clocks.side_mut(side).flag_down = true;
-        draft.enter(side, LedgerCause::Flag, elapsed_ms, charge_ms, 0);
-        draft.finish()
+        posting.clocks.side_mut(side).flag_down = true;
+        posting.enter(side, LedgerCause::Flag, elapsed_ms, charge_ms, 0);
+        posting.finish()
     }
 
     /// Notes that a player arrived late (6.7): what the side's running clock lost until then gets
@@ -223,11 +227,11 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn arrive(&self, side: Color, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
+        let mut posting = Posting::new(self, at);
         if self.running == Some(side) {
-            draft.settle_running(LedgerCause::LateArrival);
+            posting.settle_running(LedgerCause::LateArrival);
         }
-        draft.finish()
+        posting.finish()
     }
 
     /// Stops the clocks for good: the game is over. What passed is charged to the side whose
@@ -245,12 +249,12 @@ impl Clocks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn stop(&self, at: Time) -> ClockChange {
-        let mut draft = Draft::new(self, at);
-        draft.settle_running(LedgerCause::End);
-        draft.clocks.running = None;
-        draft.clocks.since = None;
-        draft.clocks.spent_ms = 0;
-        draft.clocks.paused = false;
-        draft.finish()
+        let mut posting = Posting::new(self, at);
+        posting.settle_running(LedgerCause::End);
+        posting.clocks.running = None;
+        posting.clocks.since = None;
+        posting.clocks.spent_ms = 0;
+        posting.clocks.paused = false;
+        posting.finish()
     }
 }

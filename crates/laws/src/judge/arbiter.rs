@@ -6,12 +6,12 @@ use super::draft::Draft;
 use super::illegal::minutes;
 use crate::action::{ClaimDecision, Decision, DrawClaim, Score};
 use crate::adjudicate::is_irregular;
-use crate::clock::{Bonus, Clocks, Time};
+use crate::clock::{Bonus, ClockChange, Clocks, Time};
+use crate::counts::CaptureCount;
 use crate::game::Game;
 use crate::outcome::{GameResult, Outcome, Termination};
-use crate::profile::RapidArticle;
 use crate::ruling::{Reason, Ruling, Verdict};
-use crate::standing::Phase;
+use crate::standing::{PendingClaim, Phase, Sides};
 
 /// Moves of each side after which colors and set-up are no longer put right (7.3, A.5.1).
 const MOVES_TO_CORRECT: u32 = 10;
@@ -36,12 +36,8 @@ impl Game {
         let mut draft = self.draft(now);
         match *decision {
             Decision::SetClocks { white_ms, black_ms } => {
-                for (side, left_ms) in [(Color::White, white_ms), (Color::Black, black_ms)] {
-                    if let Some(left_ms) = left_ms {
-                        draft.clock(|clocks, now| clocks.set(side, left_ms, now));
-                    }
-                }
-                draft.remark(&["6.10.2"], "The arbiter sets the clocks.".into());
+                let (white, black) = (white_ms, black_ms);
+                set_clocks(&mut draft, Sides { white, black });
             }
             Decision::PenaltyTime {
                 side,
@@ -62,8 +58,7 @@ impl Game {
                 device_found,
             } => {
                 let article = if device_found { "11.3.2.2" } else { "11.7" };
-                let result = lost_by(side, opponent_score)?;
-                draft.end_saying(decided(result, article));
+                draft.end_saying(decided(lost_by(side, opponent_score)?, article));
             }
             Decision::DeclareLostByBoth => {
                 draft.end_saying(decided(GameResult::BothLose, "11.8"));
@@ -71,19 +66,13 @@ impl Game {
             Decision::SetScore { white, black } => {
                 draft.end_saying(decided(result_of(white, black)?, "10.2"));
             }
-            Decision::DeclareForfeit { side } => {
-                let (result, termination) = match side {
-                    Some(side) => (GameResult::WinByForfeit(!side), Termination::DefaultForfeit),
-                    None => (GameResult::BothForfeit, Termination::DoubleForfeit),
-                };
-                draft.end_saying(Outcome::new(result, termination, "6.7"));
-            }
+            Decision::DeclareForfeit { side } => draft.end_saying(forfeited(side)),
             Decision::ColorsReversed => {
                 self.check_early(true, "7.3")?;
                 draft.end_saying(cancelled(Termination::ColorsReversed, "7.3"));
             }
             Decision::WrongInitialPosition => {
-                self.check_early(self.is_unsupervised(), "A.5.1")?;
+                self.check_early(self.profile().parameters.unsupervised, "A.5.1")?;
                 draft.end_saying(cancelled(Termination::WrongInitialPosition, "7.2.1"));
             }
             Decision::IllegalPositionSeen {
@@ -95,30 +84,36 @@ impl Game {
             }
             Decision::DecideClaim(answer) => self.decide_pending(&mut draft, answer)?,
             Decision::SetCounters {
-                white_illegal_moves,
-                black_illegal_moves,
+                white_illegal_moves: white,
+                black_illegal_moves: black,
                 plies_without_capture,
-            } => {
-                let counts = [
-                    (Color::White, white_illegal_moves),
-                    (Color::Black, black_illegal_moves),
-                ];
-                for (side, count) in counts {
-                    if let Some(count) = count {
-                        draft.standing.illegal_moves.set(side, count);
-                    }
-                }
-                if let Some(count) = plies_without_capture {
-                    draft.standing.capture_count = (self.history().ply(), count);
-                }
-                draft.remark(&["6.10.2"], "The arbiter sets what is counted.".into());
-            }
+            } => self.set_counters(&mut draft, Sides { white, black }, plies_without_capture),
             Decision::Confirm => self.decide_confirmation(&mut draft),
             Decision::Warn { side } => {
                 draft.remark(&["12.9"], format!("The arbiter warns {side}."));
             }
         }
         Ok(draft)
+    }
+
+    fn set_counters(
+        &self,
+        draft: &mut Draft,
+        illegal_moves: Sides<Option<u32>>,
+        plies_without_capture: Option<u32>,
+    ) {
+        for side in Color::ALL {
+            if let Some(count) = illegal_moves.of(side) {
+                draft.standing.illegal_moves.set(side, count);
+            }
+        }
+        if let Some(count) = plies_without_capture {
+            draft.standing.capture_count = CaptureCount {
+                ply: self.history().ply(),
+                count,
+            };
+        }
+        draft.remark(&["6.10.2"], "The arbiter sets what is counted.".into());
     }
 
     fn decide_reinstatement(&self, draft: &mut Draft, ply: u32) -> Result<(), Ruling> {
@@ -150,16 +145,12 @@ impl Game {
         Err(Ruling::refused(Reason::TooLate, &[article], text))
     }
 
-    /// Rapid or blitz chess without full supervision (A.5).
-    fn is_unsupervised(&self) -> bool {
-        let profile = self.profile();
-        matches!(profile.name, "fide_rapid" | "fide_blitz")
-            && profile.parameters.rapid_article == RapidArticle::A5
-    }
-
     fn decide_illegal_position(&self, draft: &mut Draft, still: bool) -> Result<(), Ruling> {
         let position = self.position();
-        if !(self.is_unsupervised() && is_irregular(position) && position.is_check()) {
+        if !(self.profile().parameters.unsupervised
+            && is_irregular(position)
+            && position.is_check())
+        {
             let text = "No such illegal position is on the board, or the rules of the game have \
                         illegal moves corrected."
                 .into();
@@ -203,7 +194,7 @@ impl Game {
                 draft.remark(&["III.4"], text);
             }
             ClaimDecision::Postpone => {
-                draft.standing.pending_claim = Some(crate::standing::PendingClaim {
+                draft.standing.pending_claim = Some(PendingClaim {
                     postponed: true,
                     ..claim
                 });
@@ -243,8 +234,8 @@ impl Game {
     }
 }
 
-fn fischer(clocks: &Clocks, now: Time) -> crate::clock::ClockChange {
-    let unchanged = || crate::clock::ClockChange {
+fn fischer(clocks: &Clocks, now: Time) -> ClockChange {
+    let unchanged = || ClockChange {
         clocks: clocks.clone(),
         lines: Vec::new(),
     };
@@ -252,6 +243,24 @@ fn fischer(clocks: &Clocks, now: Time) -> crate::clock::ClockChange {
     clocks
         .change_bonus(Bonus::Fischer(QUICKPLAY_BONUS_MS), now)
         .unwrap_or_else(|_| unchanged())
+}
+
+fn set_clocks(draft: &mut Draft, left_ms: Sides<Option<u64>>) {
+    for side in Color::ALL {
+        if let Some(left_ms) = left_ms.of(side) {
+            draft.clock(|clocks, now| clocks.set(side, left_ms, now));
+        }
+    }
+    draft.remark(&["6.10.2"], "The arbiter sets the clocks.".into());
+}
+
+/// The forfeit of a side that was not there in time, or of both (6.7).
+fn forfeited(side: Option<Color>) -> Outcome {
+    let (result, termination) = match side {
+        Some(side) => (GameResult::WinByForfeit(!side), Termination::DefaultForfeit),
+        None => (GameResult::BothForfeit, Termination::DoubleForfeit),
+    };
+    Outcome::new(result, termination, "6.7")
 }
 
 fn decided(result: GameResult, article: &'static str) -> Outcome {

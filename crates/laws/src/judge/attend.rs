@@ -3,7 +3,7 @@
 use referee_chess::{Color, Position};
 
 use super::draft::Draft;
-use super::draw_for_no_mate;
+use super::loss::{Loss, draw_for_no_mate};
 use crate::adjudicate::{end_on_board, is_irregular};
 use crate::clock::Time;
 use crate::game::Game;
@@ -116,9 +116,14 @@ impl Game {
         let mut next = self.history().clone();
         let read = self.history().read(text);
         let Some(mv) = read.as_ref().ok().filter(|&&mv| next.play(mv).is_ok()) else {
-            let test = MateTest::Full;
-            let ends = (Termination::SealedMove, Termination::SealedMove);
-            let outcome = self.lose_unless_no_mate(self.history(), test, by, ends, "I.8");
+            let loss = Loss {
+                loser: by,
+                lost: Termination::SealedMove,
+                drawn: Termination::SealedMove,
+                article: "I.8",
+                test: MateTest::Full,
+            };
+            let outcome = self.lose_unless_no_mate(self.history(), &loss);
             draft.end_saying(outcome);
             draft.ruling.illegal_move = read.err();
             return draft;

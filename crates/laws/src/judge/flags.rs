@@ -3,12 +3,22 @@
 use referee_chess::Color;
 
 use super::draft::{Draft, read_clock};
+use super::loss::Loss;
 use crate::clock::{Bonus, Keeper, Time};
 use crate::game::Game;
 use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{BothFlags, FlagVsOpenOffer};
 use crate::ruling::{Reason, Ruling};
 use crate::standing::Phase;
+
+/// What is said of a flag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlagReport {
+    /// Whether it was seen down, and not only known to have fallen.
+    pub(super) observed: bool,
+    /// The moves that the side has completed, where the arbiter counted them (6.4).
+    pub(super) moves_completed: Option<u32>,
+}
 
 impl Game {
     /// Somebody says that a flag has fallen: the opponent claims it, or the arbiter, where
@@ -17,7 +27,7 @@ impl Game {
         &self,
         claimant: Option<Color>,
         side: Color,
-        (observed, moves_completed): (bool, Option<u32>),
+        report: FlagReport,
         now: Time,
     ) -> Result<Draft, Ruling> {
         let standing = self.standing();
@@ -28,7 +38,7 @@ impl Game {
         }
         let mut draft = self.draft(now);
         let reading = read_clock(&draft.standing.clocks, side, now);
-        if !observed {
+        if !report.observed {
             let text = format!("The flag of {side} counts when it is noticed or claimed.");
             draft.remark(&["6.8"], text);
             return Ok(draft);
@@ -48,7 +58,7 @@ impl Game {
             return Err(refused.with(Evidence::Clock(reading)));
         }
         let clock = clocks.side(side);
-        let is_in_next_period = match (moves_completed, &clock.control) {
+        let is_in_next_period = match (report.moves_completed, &clock.control) {
             (Some(moves), Some(control)) => control.place(moves).0 > clock.period,
             _ => false,
         };
@@ -88,9 +98,14 @@ impl Game {
             draft.end_saying(outcome);
             return;
         }
-        let ends = (Termination::TimeForfeit, Termination::TimeNoMate);
-        let test = parameters.flag_exception;
-        let mut outcome = self.lose_unless_no_mate(self.history(), test, side, ends, "6.9");
+        let loss = Loss {
+            loser: side,
+            lost: Termination::TimeForfeit,
+            drawn: Termination::TimeNoMate,
+            article: "6.9",
+            test: parameters.flag_exception,
+        };
+        let mut outcome = self.lose_unless_no_mate(self.history(), &loss);
         let clock = draft.ruling.evidence.iter();
         let clock: Vec<Evidence> = clock
             .filter(|evidence| matches!(evidence, Evidence::Clock(_)))

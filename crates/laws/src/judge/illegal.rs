@@ -3,7 +3,7 @@
 use referee_chess::{Color, IllegalReason, Move, MoveError, Position, Rank, Role, Square, UciMove};
 
 use super::draft::Draft;
-use super::moves::named_move;
+use super::loss::Loss;
 use super::touch::squares_of;
 use crate::action::MoveIntent;
 use crate::articles::cite;
@@ -303,8 +303,14 @@ impl Game {
         } else {
             MateTest::Off
         };
-        let ends = (Termination::IllegalMoves, Termination::IllegalMovesNoMate);
-        let outcome = self.lose_unless_no_mate(history, test, side, ends, "7.5.5");
+        let loss = Loss {
+            loser: side,
+            lost: Termination::IllegalMoves,
+            drawn: Termination::IllegalMovesNoMate,
+            article: "7.5.5",
+            test,
+        };
+        let outcome = self.lose_unless_no_mate(history, &loss);
         draft.ruling.text = format!("{} {}", draft.ruling.text, outcome.text);
         draft
             .ruling
@@ -366,6 +372,18 @@ pub(super) fn minutes(ms: u64) -> String {
         (2, 0) => "two minutes".into(),
         (minutes, 0) => format!("{minutes} minutes"),
         _ => format!("{} seconds", ms as f64 / 1000.0),
+    }
+}
+
+/// The squares that a text in UCI notation names, as far as it names any.
+fn named_move(error: &MoveError) -> Option<UciMove> {
+    match error {
+        MoveError::Illegal(illegal) => Some(UciMove {
+            from: illegal.from?,
+            to: illegal.to,
+            promotion: illegal.promotion(),
+        }),
+        _ => None,
     }
 }
 

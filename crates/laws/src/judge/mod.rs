@@ -11,6 +11,7 @@ mod claims;
 mod draft;
 mod flags;
 mod illegal;
+mod loss;
 mod moves;
 mod offers;
 mod platform;
@@ -22,15 +23,14 @@ use referee_mate::Budget;
 use crate::action::{Action, DrawClaim, Intent, Seat};
 use crate::clock::{Keeper, Time};
 use crate::game::{Entry, Game};
-use crate::history::History;
-use crate::mate::{CanMate, NoMate, Purpose, Tier, examine};
-use crate::outcome::{Evidence, GameResult, Outcome, Termination};
-use crate::profile::{FlagMode, MateTest, UndeterminedPolicy};
+use crate::outcome::Evidence;
+use crate::profile::FlagMode;
 use crate::ruling::{Reason, Ruling, Verdict};
 use crate::standing::Phase;
 
 pub(crate) use attend::can_be_dead;
 use draft::Draft;
+use flags::FlagReport;
 
 /// What the referee says to an action, and the entry that came of it, if any.
 #[derive(Clone, Debug)]
@@ -199,7 +199,7 @@ impl Game {
             Intent::Restore => self.decide_restoring(side, now),
             Intent::OfferDraw { conditional } => self.decide_offer(side, *conditional, now),
             Intent::AcceptDraw => self.decide_acceptance(side, now),
-            Intent::DeclineDraw => self.decide_refusal(side, now),
+            Intent::DeclineDraw => self.decide_decline(side, now),
             Intent::WithdrawOffer => self.decide_withdrawal(side, now),
             Intent::Claim(claim) => self.decide_claim(side, claim, now),
             Intent::WithdrawClaim => {
@@ -220,7 +220,15 @@ impl Game {
                         "The flag of a player is for the opponent to claim.",
                     ));
                 }
-                self.decide_flag(Some(side), *fallen, (*observed, *moves_completed), now)
+                self.decide_flag(
+                    Some(side),
+                    *fallen,
+                    FlagReport {
+                        observed: *observed,
+                        moves_completed: *moves_completed,
+                    },
+                    now,
+                )
             }
             Intent::Arrive => self.decide_arrival(side, now),
             Intent::Pause => self.decide_pause(Some(side), now),
@@ -243,7 +251,15 @@ impl Game {
                 side,
                 observed,
                 moves_completed,
-            } => self.decide_flag(None, *side, (*observed, *moves_completed), now),
+            } => self.decide_flag(
+                None,
+                *side,
+                FlagReport {
+                    observed: *observed,
+                    moves_completed: *moves_completed,
+                },
+                now,
+            ),
             Intent::BothFlags { first, last_period } => {
                 self.decide_both_flags(*first, *last_period, now)
             }
@@ -335,89 +351,6 @@ impl Game {
         let text = format!("It is {}'s turn to move.", !side);
         Err(Ruling::refused(Reason::NotYourTurn, &["1.3", "1.2"], text))
     }
-
-    /// Returns whether a side can mate where a game ends by it: the whole of the mate solver is
-    /// asked, within its budget.
-    fn examine_end(&self, history: &History, test: MateTest, winner: Color) -> CanMate {
-        let tier = Tier::Full(MATE_BUDGET_ON_END);
-        examine(test, history, winner, (self.profile(), Purpose::Flag, tier))
-    }
-
-    /// The end of a game that a side loses unless the opponent cannot mate.
-    fn lose_unless_no_mate(
-        &self,
-        history: &History,
-        test: MateTest,
-        loser: Color,
-        (lost, drawn): (Termination, Termination),
-        article: &'static str,
-    ) -> Outcome {
-        let winner = !loser;
-        let win = || Outcome::new(GameResult::Win(winner), lost, article);
-        match self.examine_end(history, test, winner) {
-            CanMate::No(no_mate) => draw_for_no_mate(winner, drawn, article, no_mate),
-            CanMate::Yes(moves) if moves.is_empty() => win(),
-            CanMate::Yes(moves) => win().with(Evidence::MatingLine {
-                side: winner,
-                moves,
-            }),
-            CanMate::Unknown => {
-                let asks =
-                    self.profile().parameters.undetermined_policy == UndeterminedPolicy::AskArbiter;
-                let text = win().text;
-                let way_out = if asks {
-                    "the arbiter has to confirm it"
-                } else {
-                    "a later proof may change it"
-                };
-                let text = format!(
-                    "{text} Whether {winner} can mate could not be decided, so the result is \
-                     provisional and {way_out}."
-                );
-                Outcome {
-                    provisional: true,
-                    ..win().saying(text)
-                }
-            }
-        }
-    }
-
-    fn decide_resignation(&self, side: Color, now: Time) -> Draft {
-        let mut draft = self.draft(now);
-        let test = if self.profile().parameters.resign_no_mate_draw {
-            MateTest::Full
-        } else {
-            MateTest::Off
-        };
-        let ends = (Termination::Resignation, Termination::ResignationNoMate);
-        let outcome = self.lose_unless_no_mate(self.history(), test, side, ends, "5.1.2");
-        draft.end_saying(outcome);
-        draft
-    }
-}
-
-/// The draw of a game that would be lost if the opponent could mate.
-fn draw_for_no_mate(
-    winner: Color,
-    termination: Termination,
-    article: &'static str,
-    no_mate: NoMate,
-) -> Outcome {
-    let loser = !winner;
-    let what = match termination {
-        Termination::ResignationNoMate => format!("{loser} resigns"),
-        Termination::TimeNoMate => format!("{loser} is out of time"),
-        Termination::IllegalMovesNoMate => {
-            format!("{loser} has completed one illegal move too many")
-        }
-        _ => format!("{loser} would lose"),
-    };
-    let text = format!(
-        "{what}, but {winner} cannot mate by any series of legal moves, so the game is drawn."
-    );
-    Outcome::draw(termination, article)
-        .saying(text)
-        .with(Evidence::NoMate(no_mate))
 }
 
 fn refuse_seat(text: &str) -> Ruling {

@@ -1,6 +1,6 @@
 //! Moves and presses of the clock.
 
-use referee_chess::{Color, Move, MoveError, UciMove};
+use referee_chess::{Color, Move, UciMove};
 
 use super::draft::Draft;
 use super::illegal::Offence;
@@ -253,16 +253,4 @@ fn complete(draft: &mut Draft, side: Color) {
 fn refuse_full(error: &crate::history::HistoryError) -> Ruling {
     let text = format!("No further move can be recorded: {error}.");
     Ruling::refused(Reason::NotAllowed, &[], text)
-}
-
-/// The squares that a text in UCI notation names, as far as it names any.
-pub(super) fn named_move(error: &MoveError) -> Option<UciMove> {
-    match error {
-        MoveError::Illegal(illegal) => Some(UciMove {
-            from: illegal.from?,
-            to: illegal.to,
-            promotion: illegal.promotion(),
-        }),
-        _ => None,
-    }
 }

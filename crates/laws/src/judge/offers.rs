@@ -191,7 +191,7 @@ impl Game {
         Ok(draft)
     }
 
-    pub(super) fn decide_refusal(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
+    pub(super) fn decide_decline(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
         self.check_offer_stands(side)?;
         let mut draft = self.draft(now);
         self.refuse_offer_of(&mut draft.standing, !side);

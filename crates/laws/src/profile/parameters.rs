@@ -268,6 +268,10 @@ parameters! {
     guideline_iii_4: bool;
     /// Which article of appendix A (and B) a game of rapid chess or blitz is under.
     rapid_article: RapidArticle;
+    /// Whether the game is played without full supervision, as most rapid chess and blitz is: the
+    /// set-up is put right in the first ten moves only (A.5.1), and an illegal position that stood
+    /// until the next move is a draw (A.5.4).
+    unsupervised: bool;
     /// The points for a win, a draw and a loss (10.1). Each at most
     /// [`Parameters::HALF_POINTS_MAX`].
     points: Points, up to HALF_POINTS_MAX;

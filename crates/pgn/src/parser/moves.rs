@@ -1,7 +1,8 @@
 //! Moves and what stands between them: numbers, annotations, variations, results.
 
-use referee_chess::{MoveError, Position, San, UnreadableMove};
-
+use super::signs::{
+    Sign, Signs, are_signs, ends_as_move, has_form_of_move, plain, split_outcome, split_signs,
+};
 use super::{Lexer, Mode, Section};
 use crate::limits::{TOKEN_LENGTH_MAX, VARIATION_DEPTH_MAX};
 use crate::scan::{CLASS, Class, is_word, word_length};
@@ -54,7 +55,7 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         if !all.is_ascii() {
             return self.typographic_word(length);
         }
-        if matches!(rest.get(length), Some(b'.' | b'(')) {
+        if matches!(rest.get(length), Some(b'.' | b'(' | b'>' | b'\\')) {
             match extension(rest, length) {
                 Some(more) => length += more,
                 None if !self.is_last => return false,
@@ -79,9 +80,7 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     fn is_usual_move(&self, word: &[u8]) -> bool {
         let state = &self.state;
         let is_main_line = state.section == Section::Moves && state.depth == 0;
-        let may_be_sign =
-            matches!(word, [_] | [b'e' | b'i', ..] | [_, b'A'..=b'Z' | b'+'..=b'/', ..]);
-        is_main_line && word.len() <= 5 && !may_be_sign
+        is_main_line && word.len() <= 5 && ends_as_move(word)
     }
 
     /// A word whose end is not among the bytes at hand, or that is too long.
@@ -250,9 +249,33 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         self.state.both_lose && self.state.depth == 0 && is_end
     }
 
-    /// A move, or what stands in the place of one.
+    /// A move, or what stands in the place of one, with what is glued to it.
     #[inline]
     fn move_word(&mut self, word: &[u8], place: Place) {
+        if ends_as_move(word) || !self.glued_word(word, place) {
+            self.tell_move(word, place);
+        }
+    }
+
+    /// A move with a result or signs glued to it. Returns whether the word is one.
+    #[cold]
+    fn glued_word(&mut self, word: &[u8], place: Place) -> bool {
+        if let Some((shorter, outcome)) = split_outcome(word) {
+            self.tell_move(shorter, place);
+            self.outcome(outcome, false, place);
+            return true;
+        }
+        let text = plain(word);
+        let Some((written, signs)) = split_signs(&text) else {
+            return false;
+        };
+        self.tell_move(written.as_slice(), place);
+        self.tell_signs(signs, place);
+        true
+    }
+
+    #[inline]
+    fn tell_move(&mut self, word: &[u8], place: Place) {
         if self.state.section != Section::Moves && !self.begin_with_move(word, place) {
             return;
         }
@@ -260,13 +283,6 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         if self.state.depth == 0 {
             self.state.plies += 1;
         } else if self.state.depth > VARIATION_DEPTH_MAX {
-            return;
-        }
-        if word.len() > 5
-            && let Some((shorter, outcome)) = split_outcome(word)
-        {
-            self.visitor.move_text(shorter, place);
-            self.outcome(outcome, false, place);
             return;
         }
         self.visitor.move_text(word, place);
@@ -332,27 +348,31 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     }
 
     /// Annotations that stand for themselves, such as `+/-`, and signs without meaning. Returns
-    /// whether the word is one.
+    /// whether the word is nothing else.
     #[inline]
     fn sign(&mut self, word: &[u8], place: Place) -> bool {
-        // Every move but castling has a small letter or a digit in the second place.
-        if let [_, second, ..] = word
-            && (second.is_ascii_lowercase() || second.is_ascii_digit())
-            && word[0] != b'i'
-            && word[0] != b'e'
-        {
-            return false;
+        self.state.section == Section::Moves && !ends_as_move(word) && self.signs(word, place)
+    }
+
+    #[cold]
+    fn signs(&mut self, word: &[u8], place: Place) -> bool {
+        let text = plain(word);
+        let is_sign = are_signs(&text);
+        if is_sign {
+            self.tell_signs(&text, place);
         }
-        if self.state.section != Section::Moves {
-            return false;
-        }
-        match sign_nag(word) {
-            None => return false,
-            Some(0) => {}
-            Some(nag) => self.annotate(nag, place),
-        }
+        is_sign
+    }
+
+    fn tell_signs(&mut self, text: &str, place: Place) {
         self.state.token_line = self.state.line;
-        true
+        for (written, sign) in Signs(text) {
+            match sign {
+                Sign::Glyph(nag) => self.annotate(nag, place),
+                Sign::OfMove | Sign::Word => {}
+                Sign::Unknown => self.unexpected(written.as_bytes(), place),
+            }
+        }
     }
 
     fn annotate(&mut self, nag: u8, place: Place) {
@@ -451,8 +471,8 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     }
 }
 
-/// Returns how far a word goes on behind a dot or parenthesis: with `e.p.` or `(Q)`. Returns
-/// `None` where that cannot be told yet.
+/// Returns how far a word goes on behind a byte that no word has: with `e.p.`, `(Q)`, or a sign
+/// such as `->`. Returns `None` where that cannot be told yet.
 fn extension(rest: &[u8], length: usize) -> Option<usize> {
     let more = &rest[length..];
     match (rest[length - 1], more) {
@@ -461,6 +481,7 @@ fn extension(rest: &[u8], length: usize) -> Option<usize> {
         (b'e', [b'.'] | [b'.', b'p']) => None,
         (b'1' | b'8' | b'=', [b'(', piece, b')', ..]) if b"QRBNqrbn".contains(piece) => Some(3),
         (b'1' | b'8' | b'=', [b'('] | [b'(', _]) => None,
+        (b'-' | b'=', [b'>', ..]) | (b'/', [b'\\', ..]) => Some(1),
         _ => Some(0),
     }
 }
@@ -470,64 +491,5 @@ fn read_number(digits: &[u8]) -> u32 {
         number
             .saturating_mul(10)
             .saturating_add(u32::from(digit & 0xf))
-    })
-}
-
-/// Parts a result from a move that it is glued to.
-fn split_outcome(word: &[u8]) -> Option<(&[u8], Outcome)> {
-    if !matches!(word, [.., b'-' | b'/', b'0' | b'1' | b'2']) {
-        return None;
-    }
-    for (text, outcome) in [
-        (&b"1/2-1/2"[..], Outcome::Draw),
-        (b"1-0", Outcome::WhiteWins),
-        (b"0-1", Outcome::BlackWins),
-    ] {
-        if let Some(shorter) = word.strip_suffix(text)
-            && has_form_of_move(shorter)
-        {
-            return Some((shorter, outcome));
-        }
-    }
-    None
-}
-
-fn has_form_of_move(word: &[u8]) -> bool {
-    let Ok(text) = str::from_utf8(word) else {
-        return false;
-    };
-    match text.parse::<San>() {
-        Ok(_) => true,
-        Err(UnreadableMove::NullMove) => true,
-        Err(_) => matches!(
-            Position::startpos().read_uci(text),
-            Ok(_) | Err(MoveError::Illegal(_))
-        ),
-    }
-}
-
-/// Returns the glyph of a sign, or 0 for one that carries no meaning apart from a move.
-fn sign_nag(word: &[u8]) -> Option<u8> {
-    Some(match str::from_utf8(word).ok()? {
-        "+" | "#" | "++" | "e.p." | "ep" | "e.p" | "†" | "‡" => 0,
-        "□" => 7,
-        "=" => 10,
-        "~" | "inf" | "∞" => 13,
-        "+/=" | "+=" | "⩲" => 14,
-        "=/+" | "=+" | "⩱" => 15,
-        "+/-" | "±" => 16,
-        "-/+" | "∓" => 17,
-        "+-" | "+−" => 18,
-        "-+" | "−+" => 19,
-        "++--" | "+--" => 20,
-        "--++" | "--+" => 21,
-        "⨀" => 22,
-        "↑" => 36,
-        "→" => 40,
-        "⇆" => 132,
-        "RR" => 145,
-        "N" | "TN" => 146,
-        "D" => 220,
-        _ => return None,
     })
 }

@@ -2,7 +2,8 @@
 
 use super::{Lexer, Mode, Section};
 use crate::limits::{
-    TAG_LENGTH_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX, TAGS_MAX, TOKEN_LENGTH_MAX,
+    RESTART_LENGTH_MAX, TAG_LENGTH_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX, TAGS_MAX,
+    TOKEN_LENGTH_MAX,
 };
 use crate::scan::{LINE_ENDS, find, name_length};
 use crate::tags::ROSTER;
@@ -49,7 +50,12 @@ impl<'a, V: Visitor> Lexer<'a, V> {
                 length,
                 fault,
             } => {
-                self.begin_tag(name, place);
+                let is_next =
+                    match self.begins_next_game(name, value, &self.data[self.at + length..]) {
+                        Some(is_next) => is_next,
+                        None => return false,
+                    };
+                self.begin_tag(is_next, place);
                 if let Some(kind) = fault {
                     self.fault(place, kind);
                 }
@@ -88,45 +94,82 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     }
 
     /// Ends the game at hand where the tag is one of the next.
-    fn begin_tag(&mut self, name: &[u8], place: Place) {
-        let is_next = match self.state.section {
-            Section::Between => true,
-            Section::Moves | Section::Ending => {
-                self.break_off(self.at);
-                true
-            }
-            Section::Tags if self.begins_next_game(name) => {
-                self.break_off(self.at);
-                true
-            }
-            Section::Tags => false,
-        };
+    fn begin_tag(&mut self, is_next: bool, place: Place) {
         if is_next {
+            self.break_off(self.at);
             self.begin_game(place);
             self.state.section = Section::Tags;
         }
     }
 
-    /// Whether a tag that follows other tags is one of the next game, which nothing else parts
-    /// from this one.
-    fn begins_next_game(&self, name: &[u8]) -> bool {
-        let after_blank = self.is_after_blank_line();
-        if self.has_name(name) {
-            let is_own = name == b"FEN" || ROSTER.iter().any(|(tag, _)| tag.as_bytes() == name);
-            return after_blank || is_own;
+    /// Whether a tag is one of the next game. Returns `None` where the text behind it, which tells,
+    /// has not come yet.
+    fn begins_next_game(&self, name: &[u8], value: &[u8], behind: &[u8]) -> Option<bool> {
+        if self.state.section != Section::Tags {
+            return Some(true);
         }
-        after_blank && name == b"Event" && !self.state.name_ends.is_empty()
+        let after_blank = self.is_after_blank_line();
+        match self.value_of(name) {
+            Some(_) if after_blank => Some(true),
+            Some(first) if is_own(name) => self.has_restarted(first != begin_of(value), behind),
+            Some(_) => Some(false),
+            None => Some(after_blank && name == b"Event" && !self.state.tag_ends.is_empty()),
+        }
     }
 
-    fn has_name(&self, name: &[u8]) -> bool {
+    /// Whether a tag that is there twice, without a blank line between the two, begins the tags of
+    /// another game: a second one follows it that is there twice, and one of them says something
+    /// else than at first. Otherwise somebody has written a tag twice.
+    fn has_restarted(&self, mut differs: bool, behind: &[u8]) -> Option<bool> {
+        let is_cut = behind.len() > RESTART_LENGTH_MAX;
+        let behind = &behind[..behind.len().min(RESTART_LENGTH_MAX)];
+        let is_last = self.is_last || is_cut;
+        let mut at = 0;
+        let mut is_second = false;
+        for _ in 0..ROSTER.len() {
+            let blanks = behind[at..]
+                .iter()
+                .position(|byte| !byte.is_ascii_whitespace());
+            let Some(blanks) = blanks else {
+                return is_last.then_some(false);
+            };
+            if has_blank_line(&behind[at..at + blanks]) || behind[at + blanks] != b'[' {
+                return Some(false);
+            }
+            at += blanks;
+            match read_pair(&behind[at..], is_last, false) {
+                Found::Pair {
+                    name,
+                    value,
+                    length,
+                    ..
+                } => {
+                    at += length;
+                    if let Some(first) = self.value_of(name).filter(|_| is_own(name)) {
+                        is_second = true;
+                        differs |= first != begin_of(value);
+                    }
+                }
+                Found::Nothing => return Some(false),
+                Found::Open => return None,
+            }
+            if is_second && differs {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    /// The value of a tag of the game at hand, or the begin of it.
+    fn value_of(&self, name: &[u8]) -> Option<&[u8]> {
         if self.state.name_marks & name_mark(name) == 0 {
-            return false;
+            return None;
         }
         let mut start = 0;
-        self.state.name_ends.iter().any(|&end| {
-            let is_same = &self.state.names[start..end] == name;
+        self.state.tag_ends.iter().find_map(|&(name_end, end)| {
+            let is_same = &self.state.tags[start..name_end] == name;
             start = end;
-            is_same
+            is_same.then(|| &self.state.tags[name_end..end])
         })
     }
 
@@ -136,12 +179,12 @@ impl<'a, V: Visitor> Lexer<'a, V> {
             self.fault(place, FaultKind::TagNameTooLong);
             return;
         }
-        if self.has_name(name) {
+        if self.value_of(name).is_some() {
             let name = quote(name);
             self.fault(place, FaultKind::DuplicateTag { name });
             return;
         }
-        if self.state.name_ends.len() == TAGS_MAX {
+        if self.state.tag_ends.len() == TAGS_MAX {
             if !self.state.is_tag_dropped {
                 self.state.is_tag_dropped = true;
                 self.fault(place, FaultKind::TooManyTags);
@@ -149,8 +192,10 @@ impl<'a, V: Visitor> Lexer<'a, V> {
             return;
         }
         self.state.name_marks |= name_mark(name);
-        self.state.names.extend_from_slice(name);
-        self.state.name_ends.push(self.state.names.len());
+        self.state.tags.extend_from_slice(name);
+        let name_end = self.state.tags.len();
+        self.state.tags.extend_from_slice(begin_of(value));
+        self.state.tag_ends.push((name_end, self.state.tags.len()));
         if value.len() > TAG_VALUE_LENGTH_MAX {
             self.fault(place, FaultKind::TagValueTooLong);
         }
@@ -164,6 +209,28 @@ impl<'a, V: Visitor> Lexer<'a, V> {
             place,
         });
     }
+}
+
+/// As much of a value as is kept to be compared.
+fn begin_of(value: &[u8]) -> &[u8] {
+    &value[..value.len().min(TOKEN_LENGTH_MAX)]
+}
+
+/// Whether a tag says which game it is, or how it began: no game has two of such.
+fn is_own(name: &[u8]) -> bool {
+    name == b"FEN" || ROSTER.iter().any(|(tag, _)| tag.as_bytes() == name)
+}
+
+/// Whether a line without text is among blanks.
+fn has_blank_line(blanks: &[u8]) -> bool {
+    let lines = blanks
+        .iter()
+        .enumerate()
+        .filter(|&(index, &byte)| match byte {
+            b'\n' => index == 0 || blanks[index - 1] != b'\r',
+            byte => byte == b'\r',
+        });
+    lines.count() > 1
 }
 
 /// A bit that tells most names apart, so that they need not be compared.

@@ -70,7 +70,7 @@ fn read_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) -> Cl
 }
 
 /// Checks a number that begins with 0.
-pub fn limited(field: &str, value: u32, max: u32, fields: &mut Fields) {
+pub(crate) fn limited(field: &str, value: u32, max: u32, fields: &mut Fields) {
     if value > max {
         fields.refuse(field, format!("must be from 0 to {max}"));
     }

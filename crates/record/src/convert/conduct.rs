@@ -4,7 +4,8 @@
 use referee_api::v1;
 use referee_chess::{Role, Square, UciMove};
 use referee_laws::{
-    Bound, Breach, Color, DrawClaim, Game, PendingClaim, Phase, Seat, Sides, Standing, Touched,
+    Bound, Breach, CaptureCount, Color, DrawClaim, Game, PendingClaim, Phase, Seat, Sides,
+    Standing, Touched,
 };
 
 use super::clocks::{stored_clocks, write_clocks};
@@ -44,8 +45,8 @@ pub fn write_standing(game: &Game) -> v1::Standing {
         black_move_not_completed: standing.uncompleted.black,
         white_illegal_moves: standing.illegal_moves.white,
         black_illegal_moves: standing.illegal_moves.black,
-        capture_count_ply: standing.capture_count.0,
-        capture_count: standing.capture_count.1,
+        capture_count_ply: standing.capture_count.ply,
+        capture_count: standing.capture_count.count,
         phase: phase.into(),
         sealed_by: write_optional(sealed_by).into(),
         sealed_move,
@@ -113,7 +114,10 @@ pub fn stored_standing(event: &v1::GameEvent, before: &Standing) -> Result<Stand
             white: message.white_illegal_moves,
             black: message.black_illegal_moves,
         },
-        capture_count: (message.capture_count_ply, message.capture_count),
+        capture_count: CaptureCount {
+            ply: message.capture_count_ply,
+            count: message.capture_count,
+        },
         phase: stored_phase(message)?,
         started: stored_time(message.start_time)?,
         arrived: sides(

@@ -56,7 +56,10 @@ macro_rules! enum_map {
         @each $rule:ty, $message:ty, $besides:tt [$($done:tt)*]
         $value:ident $(($inner:path))? = $name:ident, $($rest:tt)*
     ) => {
-        enum_map!(@each $rule, $message, $besides [$($done)* ($value $(($inner))?, $name)] $($rest)*);
+        enum_map!(
+            @each $rule, $message, $besides
+            [$($done)* ($value $(($inner))?, $name)] $($rest)*
+        );
     };
     (
         @each $rule:ty, $message:ty, $besides:tt [$($done:tt)*]

@@ -162,6 +162,7 @@ parameters! {
     guideline_iii: Flag,
     guideline_iii_4: Flag,
     rapid_article: Choice,
+    unsupervised: Flag,
     points: Points,
 }
 

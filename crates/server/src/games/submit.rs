@@ -39,16 +39,20 @@ pub(crate) async fn submit(
     };
     let registry = &keeper.writer.registry;
     let slot = registry.place(key);
-    // What is stale is refused at once, however long the writes before it wait for the disk.
-    let game = registry.read_known(&slot).await?;
-    if let Some(answer) = refuse_stale(keeper, &slot, &submission, &game).await? {
+    // What is stale is refused at once, however long the writes before it wait for the disk. What
+    // is ahead waits for its turn: the write before it may be on its way.
+    let sequence = registry.read_known(&slot).await?.folded.sequence;
+    let is_stale = |expected| expected < sequence;
+    if submission.message.expected_sequence.is_some_and(is_stale)
+        && let Some(answer) = refuse_stale(keeper, &slot, &submission, sequence).await?
+    {
         return Ok(answer);
     }
-    drop(game);
     for _ in 0..limits::JUDGE_ATTEMPTS_MAX {
         let turn = Turn::wait(&slot).await;
         let game = keeper.settle_down_time(&turn).await?;
-        if let Some(answer) = refuse_stale(keeper, &slot, &submission, &game).await? {
+        let sequence = game.folded.sequence;
+        if let Some(answer) = refuse_stale(keeper, &slot, &submission, sequence).await? {
             return Ok(answer);
         }
         let Some(now) = time_of(&game.folded.game, told_time, arrival_us)? else {
@@ -99,18 +103,18 @@ pub(crate) async fn settle(keeper: &Timekeeper, key: &GameKey) -> Result<(), Ser
     keeper.settle_down_time(&turn).await.map(|_| ())
 }
 
-/// Refuses an action that was decided on another state of the game, unless it was answered before.
-/// `None` where it is not stale.
+/// Refuses an action that was decided on another state of the game than that of a sequence, unless
+/// it was answered before. `None` where it was decided on the newest state.
 async fn refuse_stale(
     keeper: &Timekeeper,
     slot: &Arc<GameSlot>,
     submission: &Submission,
-    game: &RecordedGame,
+    sequence: i64,
 ) -> Result<Option<v1::SubmitActionResponse>, ServiceError> {
     let Some(expected) = submission.message.expected_sequence else {
         return Ok(None);
     };
-    if expected == game.folded.sequence {
+    if expected == sequence {
         return Ok(None);
     }
     // Another process may have written what the caller has seen.

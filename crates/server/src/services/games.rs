@@ -3,109 +3,15 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use prost::Message;
 use referee_api::v1;
-use referee_laws::Game;
 use referee_record::convert::action::read_action;
-use referee_record::convert::time::write_us;
-use referee_record::{
-    FoldedGame, RecordKey, complete_genesis, deadline_us, hash_creation, read_creation, read_name,
-    resource_name, state,
-};
-use referee_store::{GameKey, NewGame};
 use tokio_stream::{Stream, StreamExt};
-use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
-use uuid::Uuid;
 
-use super::{export, export_pgn, import_pgn, listing, play, watch};
+use super::service::GamesService;
+use super::{create, export, export_pgn, import_pgn, listing, play, watch};
 use crate::error::ServiceError;
-use crate::games::Games;
-use crate::limits;
-use crate::pool::WorkPool;
-use crate::transport::{Caller, Frame, Outgoing, StreamPermits};
-
-/// Answers `GameService`.
-#[derive(Clone)]
-pub(crate) struct GamesService {
-    pub(crate) games: Arc<Games>,
-    pub(crate) streams: StreamPermits,
-    pub(crate) stop: CancellationToken,
-    /// Where long histories and texts are read.
-    pub(crate) pool: WorkPool,
-    pub(crate) record_key: Option<Arc<RecordKey>>,
-}
-
-impl GamesService {
-    pub(super) fn check_running(&self) -> Result<(), ServiceError> {
-        if self.stop.is_cancelled() {
-            Err(ServiceError::ShuttingDown)
-        } else {
-            Ok(())
-        }
-    }
-
-    async fn create(
-        &self,
-        caller: &Caller,
-        request: v1::CreateGameRequest,
-    ) -> Result<v1::Game, ServiceError> {
-        tracing::Span::current().record("request_id", &request.request_id);
-        let id = match request.game_id.as_str() {
-            "" => Uuid::new_v4().to_string(),
-            id => id.to_owned(),
-        };
-        let key = caller.key(id);
-        let create_time_us = self.games.now_us();
-        let position = request.game.as_ref();
-        let position = position.and_then(|game| game.initial_position.as_ref());
-        let moves = position.map_or(0, |position| position.moves.len());
-        let is_long = moves > limits::HISTORY_MOVES_INLINE_MAX;
-        let read = move || {
-            let (genesis, game) = read_creation(&request)?;
-            Ok::<_, ServiceError>(new_game(key, &request, genesis, game, create_time_us))
-        };
-        let (new, folded) = self.pool.run_where(is_long, read).await??;
-        self.games.create(new, folded).await
-    }
-
-    /// Reads the name of a game of the caller's platform.
-    pub(super) fn key(caller: &Caller, field: &str, name: &str) -> Result<GameKey, ServiceError> {
-        Ok(caller.key(read_name(field, name)?))
-    }
-}
-
-/// What is stored of a creation, and the game that begins with it.
-pub(super) fn new_game(
-    key: GameKey,
-    request: &v1::CreateGameRequest,
-    genesis: v1::Game,
-    game: Game,
-    create_time_us: i64,
-) -> (NewGame, FoldedGame) {
-    let create_time = Some(write_us(create_time_us));
-    let genesis = complete_genesis(genesis, &game, resource_name(&key.game), create_time);
-    let labels = genesis.labels.iter();
-    let new = NewGame {
-        key,
-        request_id: request.request_id.clone(),
-        content_hash: hash_creation(request),
-        genesis: genesis.encode_to_vec(),
-        state: state(&game, 0).into(),
-        labels: labels
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect(),
-        create_time_us,
-        deadline_us: deadline_us(&game),
-    };
-    let folded = FoldedGame {
-        genesis: Arc::new(genesis),
-        game,
-        sequence: 0,
-        update_time_us: create_time_us,
-    };
-    (new, folded)
-}
+use crate::transport::{Caller, Frame, Outgoing};
 
 /// A stream of frames, read as the messages that they are.
 type Decoded<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -125,7 +31,7 @@ impl v1::game_service_server::GameService for GamesService {
     ) -> Result<Response<v1::CreateGameResponse>, Status> {
         self.check_running()?;
         let caller = Caller::of(&request)?;
-        let game = self.create(&caller, request.into_inner()).await?;
+        let game = create::create(self, &caller, request.into_inner()).await?;
         Ok(Response::new(v1::CreateGameResponse { game: Some(game) }))
     }
 
@@ -245,21 +151,4 @@ impl v1::game_service_server::GameService for GamesService {
         let outgoing = self.streams.open(|sender| export.run(sender, stop))?;
         Ok(Response::new(outgoing))
     }
-}
-
-/// Checks the sequence that a stream resumes after.
-pub(super) fn check_after(fields: &mut referee_record::Fields, field: &str, after: Option<i64>) {
-    if after.is_some_and(|after| after < 0) {
-        fields.refuse(field, "must not be negative; 0 begins with the first event");
-    }
-}
-
-/// Reads how long a stream may be silent.
-pub(super) fn read_heartbeat(
-    fields: &mut referee_record::Fields,
-    field: &str,
-    interval: Option<prost_types::Duration>,
-) -> std::time::Duration {
-    let range = (limits::HEARTBEAT_MIN, limits::HEARTBEAT_MAX);
-    fields.duration(field, interval, limits::HEARTBEAT_DEFAULT, range)
 }

@@ -11,7 +11,8 @@ use referee_record::convert::time::write_ms;
 use referee_record::{Fields, read_creation};
 use referee_review::{Finding, TimedMove, Verdict, read_control, read_one, time_moves};
 
-use super::games::{GamesService, new_game};
+use super::create::new_game;
+use super::service::GamesService;
 use super::verify_games::write_fault;
 use crate::error::ServiceError;
 use crate::limits;

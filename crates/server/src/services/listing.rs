@@ -12,7 +12,7 @@ use crate::error::ServiceError;
 use crate::limits;
 use crate::transport::Caller;
 
-use super::games::GamesService;
+use super::service::GamesService;
 
 /// Lists games, newest first. Nothing is read game by game: each row has what is shown of it.
 pub(super) async fn list(

@@ -2,6 +2,7 @@
 //! pure room, and answer.
 
 mod can_mate;
+mod create;
 mod export;
 mod export_pgn;
 mod games;
@@ -9,10 +10,11 @@ mod import_pgn;
 mod listing;
 mod play;
 mod rules;
+mod service;
 mod streaming;
 mod verify_games;
 mod watch;
 
-pub(crate) use self::games::GamesService;
 pub(crate) use self::rules::RulesService;
+pub(crate) use self::service::GamesService;
 pub(crate) use self::streaming::StreamingGames;

@@ -7,7 +7,7 @@ use referee_record::convert::action::read_action;
 use referee_store::GameKey;
 use tonic::Streaming;
 
-use super::games::{GamesService, check_after, read_heartbeat};
+use super::service::{GamesService, check_after, read_heartbeat};
 use super::watch::{EVENT_FIELD, heartbeat};
 use crate::error::ServiceError;
 use crate::games::{Follower, Games, Update};

@@ -17,7 +17,7 @@ use tonic::server::{Grpc, NamedService, ServerStreamingService, StreamingService
 use tonic::{Status, Streaming};
 use tower::Service;
 
-use super::games::GamesService;
+use super::service::GamesService;
 use super::{play, watch};
 use crate::limits;
 use crate::transport::{Caller, Frame, FrameCodec, Outgoing};

@@ -5,7 +5,7 @@ use referee_api::v1::watch_game_response::Kind;
 use referee_record::Fields;
 use referee_record::convert::time::write_us;
 
-use super::games::{GamesService, check_after, read_heartbeat};
+use super::service::{GamesService, check_after, read_heartbeat};
 use crate::error::ServiceError;
 use crate::games::{Follower, Update};
 use crate::transport::{Caller, Frame, Outgoing, Sender};

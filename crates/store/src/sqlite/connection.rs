@@ -154,6 +154,11 @@ fn schema_error(path: &Path, error: SchemaError) -> OpenError {
         SchemaError::Foreign => OpenError::Foreign {
             path: path.to_owned(),
         },
+        SchemaError::Older { found, oldest } => OpenError::OlderSchema {
+            path: path.to_owned(),
+            found,
+            oldest,
+        },
         SchemaError::Newer { found, known } => OpenError::NewerSchema {
             path: path.to_owned(),
             found,

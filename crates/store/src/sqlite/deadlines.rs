@@ -4,35 +4,38 @@
 //! deadline comes earlier, begins or ends; a row that has become too early is found when it is
 //! due, and is set right then. So most moves write nothing here.
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
-use super::judge::Head;
+use super::apply::Head;
 use super::writer::Writer;
+use crate::deadlines::{DueGame, Postponement};
 use crate::error::AppendError;
-use crate::record::{DueGame, GameKey, Postponement};
+use crate::games::GameKey;
+use crate::job::DueClaim;
 
 impl Writer {
-    /// Lets the row of a game be no later than its deadline.
+    /// Lets the row of a game be no later than its deadline, and free.
     pub(super) fn keep_deadline(
         &self,
         head: &mut Head,
         deadline_us: Option<i64>,
     ) -> rusqlite::Result<()> {
         match (head.due_us, deadline_us) {
-            (Some(due_us), Some(deadline_us)) if due_us <= deadline_us => Ok(()),
+            (Some(due_us), Some(deadline_us)) if due_us <= deadline_us && !head.held => Ok(()),
             _ => self.set_deadline(head, deadline_us),
         }
     }
 
-    /// Sets the row of a game to its deadline.
+    /// Sets the row of a game to its deadline, and frees it.
     fn set_deadline(&self, head: &mut Head, deadline_us: Option<i64>) -> rusqlite::Result<()> {
         match deadline_us {
-            _ if head.due_us == deadline_us => {}
+            _ if head.due_us == deadline_us && !head.held => {}
             Some(deadline_us) => {
                 self.connection
                     .prepare_cached(
                         "INSERT INTO deadlines (game_id, due_us) VALUES (?1, ?2) \
-                         ON CONFLICT (game_id) DO UPDATE SET due_us = excluded.due_us",
+                         ON CONFLICT (game_id) DO UPDATE \
+                         SET due_us = excluded.due_us, held_until_us = NULL",
                     )?
                     .execute([head.game_id, deadline_us])?;
             }
@@ -43,6 +46,7 @@ impl Writer {
             }
         }
         head.due_us = deadline_us;
+        head.held = false;
         Ok(())
     }
 
@@ -54,38 +58,51 @@ impl Writer {
         let Some(mut head) = self.take_head(&postponement.key)? else {
             return Ok(Err(AppendError::NotFound));
         };
-        let actual = head.sequence;
-        let result = if actual == postponement.expected_sequence {
+        let result = if head.sequence == postponement.expected_sequence {
             self.set_deadline(&mut head, postponement.deadline_us)?;
             Ok(())
         } else {
-            Err(AppendError::SequenceMismatch { actual })
+            Err(AppendError::Moved {
+                actual: head.sequence,
+                chain: head.chain,
+            })
         };
         self.remember(postponement.key.clone(), head);
         Ok(result)
     }
-}
 
-/// The games that may be due by a time, earliest first.
-pub(super) fn due(
-    connection: &Connection,
-    until_us: i64,
-    limit: usize,
-) -> rusqlite::Result<Vec<DueGame>> {
-    connection
-        .prepare_cached(
-            "SELECT platforms.name, games.name, due_us \
-             FROM deadlines JOIN games USING (game_id) JOIN platforms USING (platform_id) \
-             WHERE due_us <= ?1 ORDER BY due_us, deadlines.game_id LIMIT ?2",
-        )?
-        .query_map(params![until_us, limit as i64], |row| {
-            Ok(DueGame {
-                key: GameKey {
-                    platform: row.get(0)?,
-                    game: row.get(1)?,
+    /// Claims games that may be due by a time, earliest first.
+    pub(super) fn claim_due(&mut self, claim: DueClaim) -> rusqlite::Result<Vec<DueGame>> {
+        let due: Vec<(i64, DueGame)> = self
+            .connection
+            .prepare_cached(
+                "SELECT platforms.name, games.name, due_us, deadlines.game_id \
+                 FROM deadlines JOIN games USING (game_id) JOIN platforms USING (platform_id) \
+                 WHERE due_us <= ?1 AND (held_until_us IS NULL OR held_until_us <= ?2) \
+                 ORDER BY due_us, deadlines.game_id LIMIT ?3",
+            )?
+            .query_map(
+                params![claim.until_us, claim.now_us, claim.limit as i64],
+                |row| {
+                    let key = GameKey {
+                        platform: row.get(0)?,
+                        game: row.get(1)?,
+                    };
+                    let due_us = row.get(2)?;
+                    Ok((row.get(3)?, DueGame { key, due_us }))
                 },
-                due_us: row.get(2)?,
-            })
-        })?
-        .collect()
+            )?
+            .collect::<rusqlite::Result<_>>()?;
+        let held_until_us = claim.now_us.saturating_add(claim.hold_us);
+        let mut hold = self
+            .connection
+            .prepare_cached("UPDATE deadlines SET held_until_us = ?2 WHERE game_id = ?1")?;
+        for (game_id, game) in &due {
+            hold.execute([*game_id, held_until_us])?;
+            if let Some(head) = self.heads.get_mut(&game.key) {
+                head.held = true;
+            }
+        }
+        Ok(due.into_iter().map(|(_, game)| game).collect())
+    }
 }

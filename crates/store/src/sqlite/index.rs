@@ -1,99 +1,45 @@
-//! Moves the newest entries into the index on disk, a slice at a time.
+//! Moves the newest requests of a game into the indexes on disk, some dozens at a time.
+//!
+//! An index over the requests of all games is scattered: each entry of a batch lands on the page
+//! of its own game, and a durable commit writes whole pages. The newest requests of a game are
+//! therefore kept in its head, which is written anyway, and move when there are enough of them.
+//! Each game moves at its own time, so that games which are played alike do not move together.
 
-use rusqlite::{Transaction, TransactionBehavior};
+use rusqlite::params;
 
-use super::recent::Place;
+use super::apply::Head;
 use super::writer::Writer;
 
-/// The entries that are being moved into the index on disk.
-pub(super) struct Indexing {
-    /// Beyond the index when this began, by game and sequence.
-    places: Vec<(i64, Place)>,
-    /// How many of them are in the index now.
-    done: usize,
-    /// The position of the newest of them.
-    through: i64,
-}
-
 impl Writer {
-    /// Writes one slice of the index on disk, when enough entries are not in it.
-    pub(super) fn index_if_due(&mut self) {
-        if self.indexing.is_none() && self.unindexed >= self.options.unindexed_entries {
-            self.begin_indexing();
-        }
-        if let Err(error) = self.index(self.options.indexed_per_slice) {
-            // The entries are safe and stay in the index in memory; the next batch tries again.
-            tracing::error!(%error, "the index of entries could not be written");
-        }
-    }
-
-    /// Sorts what is not in the index, so that each of its pages is written once.
-    fn begin_indexing(&mut self) {
-        self.indexing = Some(Indexing {
-            places: self.recent.sorted(),
-            done: 0,
-            through: self.last_position,
-        });
-    }
-
-    /// Writes the next slice of the index; after the last one its entries leave the memory.
-    ///
-    /// Between slices the index has entries beyond the position that it is said to have
-    /// reached. Those are in memory too, where they are looked for first.
-    fn index(&mut self, slice: usize) -> rusqlite::Result<()> {
-        let Some(indexing) = &mut self.indexing else {
+    /// Moves the newest requests of a game into the indexes when there are enough.
+    pub(super) fn index_if_due(&self, head: &mut Head) -> rusqlite::Result<()> {
+        let most = self.options.newest_requests;
+        let least = most / 2;
+        // Any spread over the games will do; this is the golden ratio's.
+        let spread = head.game_id.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) as u64 >> 32;
+        let enough = least + spread as usize % (most - least).max(1) + 1;
+        if head.newest.len() < enough {
             return Ok(());
-        };
-        let end = indexing
-            .places
-            .len()
-            .min(indexing.done.saturating_add(slice));
-        let transaction =
-            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        {
-            // What is there already is from slices before the process ended.
-            let mut insert = transaction.prepare_cached(
-                "INSERT INTO entry_index (game_id, sequence, position, request_key) \
-                 VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-            )?;
-            for (game_id, place) in &indexing.places[indexing.done..end] {
-                let Place {
-                    sequence,
-                    position,
-                    request_key,
-                } = place;
-                insert.execute([game_id, sequence, position, request_key])?;
-            }
         }
-        let finished = end == indexing.places.len();
-        if finished {
-            transaction.execute(
-                "UPDATE indexed_through SET position = ?1",
-                [indexing.through],
-            )?;
+        let positions: Vec<u8> = head
+            .newest
+            .iter()
+            .flat_map(|newest| newest.position.to_be_bytes())
+            .collect();
+        self.connection
+            .prepare_cached("INSERT INTO runs (game_id, sequence, positions) VALUES (?1, ?2, ?3)")?
+            .execute(params![head.game_id, head.sequence, positions])?;
+        // In the order of the index, so that each of its pages is looked for once.
+        head.newest.sort_unstable_by_key(|newest| newest.request);
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO requests (game_id, request, place) VALUES (?1, ?2, ?3)")?;
+        for newest in head.newest.drain(..) {
+            insert.execute(params![head.game_id, newest.request, newest.position])?;
         }
-        transaction.commit()?;
-        indexing.done = end;
-        if finished {
-            self.unindexed -= indexing.places.len();
-            self.shared_recent
-                .replace(self.recent.beyond(indexing.through));
-            self.recent = self.shared_recent.get();
-            self.indexing = None;
-        }
+        self.connection
+            .prepare_cached("UPDATE heads SET newest = x'' WHERE game_id = ?1")?
+            .execute([head.game_id])?;
         Ok(())
-    }
-
-    /// Writes the index of all entries.
-    pub(super) fn index_all(&mut self) {
-        // What a running indexing left, then the rest.
-        for _ in 0..2 {
-            if self.indexing.is_none() && self.unindexed > 0 {
-                self.begin_indexing();
-            }
-            if let Err(error) = self.index(usize::MAX) {
-                tracing::error!(%error, "the index of entries could not be written");
-            }
-        }
     }
 }

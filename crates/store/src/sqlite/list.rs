@@ -1,14 +1,14 @@
 //! The list of games: filtered, newest first, page by page.
 
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 
-use super::query::{Snapshot, game_row, platform_id};
+use super::query::{game_row, platform_id};
 use crate::limits::{LIST_EXAMINED_MAX, PAGE_BYTES};
-use crate::record::{GamePage, ListCursor, ListFilter};
+use crate::games::{GamePage, ListCursor, ListFilter};
 
 /// A page of the games of a platform that pass the filter, newest first.
 pub(super) fn list(
-    snapshot: &Snapshot<'_>,
+    connection: &Connection,
     platform: &str,
     filter: &ListFilter,
     after: Option<ListCursor>,
@@ -18,7 +18,7 @@ pub(super) fn list(
         games: Vec::new(),
         next: None,
     };
-    let Some(platform_id) = platform_id(snapshot.connection, platform)? else {
+    let Some(platform_id) = platform_id(connection, platform)? else {
         return Ok(page);
     };
     let range = Range::new(platform_id, filter, after);
@@ -31,20 +31,21 @@ pub(super) fn list(
         }
         examined += 1;
         last = Some(candidate);
-        if passes(snapshot, filter, candidate.id)? {
-            let row = game_row(snapshot, platform, candidate.id)?;
-            bytes += row.genesis.len();
+        if passes(connection, filter, candidate.id)? {
+            let row = game_row(connection, platform, candidate.id)?;
+            let last = row.last_entry.as_ref();
+            bytes += row.genesis.len() + last.map_or(0, |last| last.bytes.len());
             page.games.push(row);
         }
         Ok(true)
     };
     if let Some((key, value)) = filter.labels.first() {
-        range.labeled(snapshot, key, value, &mut take)?;
+        range.labeled(connection, key, value, &mut take)?;
     } else if filter.states.is_empty() {
-        range.all(snapshot, &mut take)?;
+        range.all(connection, &mut take)?;
     } else {
         // One candidate more than fits, so that the end is known.
-        let candidates = range.in_states(snapshot, &filter.states, limit + 1)?;
+        let candidates = range.in_states(connection, &filter.states, limit + 1)?;
         for candidate in candidates {
             if !take(candidate)? {
                 break;
@@ -55,18 +56,16 @@ pub(super) fn list(
 }
 
 /// Says whether a game has one of the states and all of the labels.
-fn passes(snapshot: &Snapshot<'_>, filter: &ListFilter, game_id: i64) -> rusqlite::Result<bool> {
+fn passes(connection: &Connection, filter: &ListFilter, game_id: i64) -> rusqlite::Result<bool> {
     if !filter.states.is_empty() {
-        let state = snapshot
-            .connection
+        let state = connection
             .prepare_cached("SELECT state FROM games WHERE game_id = ?1")?
             .query_row([game_id], |row| row.get::<_, i32>(0))?;
         if !filter.states.contains(&state) {
             return Ok(false);
         }
     }
-    let mut statement = snapshot
-        .connection
+    let mut statement = connection
         .prepare_cached("SELECT 1 FROM labels WHERE game_id = ?1 AND key = ?2 AND value = ?3")?;
     for (key, value) in &filter.labels {
         if !statement.exists(params![game_id, key, value])? {
@@ -110,10 +109,10 @@ impl Range {
     /// Gives `take` every game, until it has enough.
     fn all(
         &self,
-        snapshot: &Snapshot<'_>,
+        connection: &Connection,
         take: &mut dyn FnMut(ListCursor) -> rusqlite::Result<bool>,
     ) -> rusqlite::Result<()> {
-        let mut statement = snapshot.connection.prepare_cached(
+        let mut statement = connection.prepare_cached(
             "SELECT create_time_us, game_id FROM games INDEXED BY games_by_time \
              WHERE platform_id = ?1 AND create_time_us >= ?2 \
              AND (create_time_us, game_id) < (?3, ?4) \
@@ -141,12 +140,12 @@ impl Range {
     /// Gives `take` every game with this label, until it has enough.
     fn labeled(
         &self,
-        snapshot: &Snapshot<'_>,
+        connection: &Connection,
         key: &str,
         value: &str,
         take: &mut dyn FnMut(ListCursor) -> rusqlite::Result<bool>,
     ) -> rusqlite::Result<()> {
-        let mut statement = snapshot.connection.prepare_cached(
+        let mut statement = connection.prepare_cached(
             "SELECT create_time_us, game_id FROM labels \
              WHERE platform_id = ?1 AND key = ?5 AND value = ?6 AND create_time_us >= ?2 \
              AND (create_time_us, game_id) < (?3, ?4) \
@@ -176,14 +175,14 @@ impl Range {
     /// The first games in any of the states, in order; `count` of them where there are so many.
     fn in_states(
         &self,
-        snapshot: &Snapshot<'_>,
+        connection: &Connection,
         states: &[i32],
         count: usize,
     ) -> rusqlite::Result<Vec<ListCursor>> {
         let mut states = states.to_vec();
         states.sort_unstable();
         states.dedup();
-        let mut statement = snapshot.connection.prepare_cached(
+        let mut statement = connection.prepare_cached(
             "SELECT create_time_us, game_id FROM games INDEXED BY games_by_state \
              WHERE platform_id = ?1 AND state = ?5 AND create_time_us >= ?2 \
              AND (create_time_us, game_id) < (?3, ?4) \

@@ -1,61 +1,58 @@
 //! The embedded engine: one SQLite file, one writer thread, a few readers.
 
+mod apply;
 mod connection;
 mod deadlines;
-mod heartbeat;
+mod facets;
+mod fault;
 mod index;
-mod job;
-mod judge;
 mod list;
+mod liveness;
+mod log;
 mod query;
+mod questions;
 mod readers;
-mod recent;
+mod request;
 mod schema;
 mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::watch;
 
-use self::job::{Command, Job, Pending};
 use self::readers::Readers;
-use self::writer::Writer;
-use crate::check;
-use crate::error::{AppendError, CreateError, Fault, OpenError, ReadError};
+use self::writer::{Published, Writer};
+use crate::committer::{Committer, committer};
+use crate::error::OpenError;
 use crate::limits;
-use crate::record::{
-    Answer, Append, Appended, Beat, Created, DownSpan, DueGame, GameKey, GamePage, GameRow,
-    ListCursor, ListFilter, NewGame, Postponement, StoredEntry, TailPage,
-};
-use crate::store::{BoxFuture, Store};
 
 /// The embedded store: durable records of games in one SQLite file.
 ///
 /// Writes go through a bounded queue to one thread, which writes everything that waits in one
 /// transaction and answers after the commit: one `fsync` for all. Reads run beside it on a few
-/// read-only connections. Both answer [`Fault::Overloaded`] at once when their queue is full.
+/// read-only connections, and never wait for a commit. Both answer
+/// [`Fault::Overloaded`](crate::Fault::Overloaded) at once when their queue is full.
 ///
 /// The file is in write-ahead-log mode with `synchronous=FULL`: beside it lie `-wal`, `-shm` and
-/// `.lock`. Copy it only after [`close`](Store::close), or together with its `-wal`.
+/// `.lock`. Copy it only after [`close`](crate::Store::close), or together with its `-wal`.
 ///
 /// Dropping the store without closing it lets the writer finish what waits and end by itself.
 #[derive(Debug)]
 pub struct SqliteStore {
-    writes: mpsc::Sender<Command>,
-    write_bytes: Arc<Semaphore>,
+    committer: Committer,
     readers: Readers,
-    position: watch::Receiver<i64>,
+    newest: Arc<AtomicI64>,
+    moved: watch::Receiver<u64>,
 }
 
 /// How the embedded engine spends memory and spreads its housekeeping; the defaults are the
 /// constants of [`limits`]. No setting touches durability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqliteOptions {
-    /// See [`limits::UNINDEXED_ENTRIES`].
-    pub unindexed_entries: usize,
-    /// See [`limits::INDEXED_PER_SLICE`].
-    pub indexed_per_slice: usize,
+    /// See [`limits::NEWEST_REQUESTS`].
+    pub newest_requests: usize,
     /// See [`limits::CHECKPOINT_PAGES`].
     pub checkpoint_pages: i64,
     /// See [`limits::CACHED_HEADS_MAX`].
@@ -65,8 +62,7 @@ pub struct SqliteOptions {
 impl Default for SqliteOptions {
     fn default() -> Self {
         Self {
-            unindexed_entries: limits::UNINDEXED_ENTRIES,
-            indexed_per_slice: limits::INDEXED_PER_SLICE,
+            newest_requests: limits::NEWEST_REQUESTS,
             checkpoint_pages: limits::CHECKPOINT_PAGES,
             cached_heads: limits::CACHED_HEADS_MAX,
         }
@@ -80,19 +76,22 @@ impl SqliteStore {
     /// # Errors
     ///
     /// [`OpenError::Locked`] while another process has the file open,
-    /// [`OpenError::NewerSchema`] when a newer program wrote it, and the others as they say.
+    /// [`OpenError::OlderSchema`] and [`OpenError::NewerSchema`] when a program of another
+    /// version wrote it, and the others as they say.
     ///
     /// # Examples
     ///
     /// ```
-    /// use referee_store::{Append, GameKey, NewGame, SqliteStore, Store, Write};
+    /// use referee_store::{
+    ///     Append, GameKey, Games, NewGame, RequestKey, SqliteStore, Store, Write,
+    /// };
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("referee.db");
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
     /// let store = SqliteStore::open(&path)?;
     /// let key = GameKey::new("default", "g1");
-    /// store
+    /// let game = store
     ///     .create(NewGame {
     ///         key: key.clone(),
     ///         request_id: "create-1".into(),
@@ -103,18 +102,21 @@ impl SqliteStore {
     ///         create_time_us: 1_700_000_000_000_000,
     ///         deadline_us: None,
     ///     })
-    ///     .await?;
+    ///     .await?
+    ///     .into_row();
     /// store
     ///     .append(Append {
     ///         key: key.clone(),
     ///         expected_sequence: 0,
-    ///         request_id: "move-1".into(),
+    ///         previous: game.chain_head,
+    ///         request: RequestKey::new(1, "move-1"),
     ///         content_hash: [2; 32],
     ///         write: Write::Entry {
     ///             bytes: b"e2e4".to_vec(),
     ///             state: 1,
     ///             update_time_us: 1_700_000_001_000_000,
     ///             deadline_us: None,
+    ///             asks: false,
     ///         },
     ///     })
     ///     .await?;
@@ -143,211 +145,29 @@ impl SqliteStore {
             reason,
         };
 
-        let newest = query::newest_position(&connection).map_err(|error| io(error.to_string()))?;
-        let (position_sender, position) = watch::channel(newest);
-        let (writes, queue) = mpsc::channel(limits::QUEUE_WRITES_MAX);
-        let writer = Writer::new(connection, queue, position_sender, lock, options)
+        let newest = Arc::new(AtomicI64::new(0));
+        let (sender, moved) = watch::channel(0);
+        let published = Published {
+            newest: newest.clone(),
+            moved: sender,
+        };
+        let writer = Writer::new(connection, published, lock, options)
             .map_err(|error| io(error.to_string()))?;
-        let readers = Readers::new(path.clone(), writer.recent());
+        let (committer, run) = committer(writer);
+        // The runtime of the thread: the committer is written for engines that wait.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .map_err(|error| io(error.to_string()))?;
         std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || writer.run())
+            .spawn(move || runtime.block_on(run.run()))
             .map_err(|error| io(error.to_string()))?;
 
         Ok(Self {
-            writes,
-            write_bytes: Arc::new(Semaphore::new(limits::QUEUE_BYTES_MAX)),
-            readers,
-            position,
+            committer,
+            readers: Readers::new(path),
+            newest,
+            moved,
         })
     }
-
-    /// Queues a question that carries `bytes` of payload and waits for its answer.
-    async fn write<Q, A, E: From<Fault>>(
-        &self,
-        question: Q,
-        bytes: usize,
-        job: fn(Pending<Q, A, E>) -> Job,
-    ) -> Result<A, E> {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let permit = self
-            .write_bytes
-            .clone()
-            .try_acquire_many_owned(bytes)
-            .map_err(|_| Fault::Overloaded {
-                queue: "bytes of writes",
-                limit: limits::QUEUE_BYTES_MAX,
-            })?;
-        let (reply, answer) = oneshot::channel();
-        let command = Command::Write(Box::new(job(Pending::new(question, reply, permit))));
-        self.writes.try_send(command).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Fault::Overloaded {
-                queue: "writes",
-                limit: limits::QUEUE_WRITES_MAX,
-            },
-            mpsc::error::TrySendError::Closed(_) => Fault::Closed,
-        })?;
-        answer.await.unwrap_or_else(|_| {
-            Err(Fault::Failed {
-                reason: "the writer stopped".into(),
-            }
-            .into())
-        })
-    }
-}
-
-impl Store for SqliteStore {
-    fn create(&self, game: NewGame) -> BoxFuture<'_, Result<Created, CreateError>> {
-        Box::pin(async move {
-            check::new_game(&game)?;
-            let bytes = check::new_game_bytes(&game);
-            self.write(game, bytes, Job::Create).await
-        })
-    }
-
-    fn append(&self, append: Append) -> BoxFuture<'_, Result<Appended, AppendError>> {
-        Box::pin(async move {
-            check::append(&append)?;
-            let bytes = check::append_bytes(&append);
-            self.write(append, bytes, Job::Append).await
-        })
-    }
-
-    fn answer<'a>(
-        &'a self,
-        key: &'a GameKey,
-        request_id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Answer>, ReadError>> {
-        Box::pin(async move {
-            let (key, request_id) = (key.clone(), request_id.to_owned());
-            self.readers
-                .read(move |snapshot| query::answer(snapshot, &key, &request_id))
-                .await
-        })
-    }
-
-    fn game<'a>(&'a self, key: &'a GameKey) -> BoxFuture<'a, Result<Option<GameRow>, ReadError>> {
-        Box::pin(async move {
-            let key = key.clone();
-            self.readers
-                .read(move |snapshot| query::game(snapshot, &key))
-                .await
-        })
-    }
-
-    fn entries<'a>(
-        &'a self,
-        key: &'a GameKey,
-        after_sequence: i64,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<StoredEntry>, ReadError>> {
-        Box::pin(async move {
-            let (key, limit) = (key.clone(), page_rows(limit));
-            self.readers
-                .read(move |snapshot| query::entries(snapshot, &key, after_sequence, limit))
-                .await
-        })
-    }
-
-    fn list<'a>(
-        &'a self,
-        platform: &'a str,
-        filter: &'a ListFilter,
-        after: Option<ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<GamePage, ReadError>> {
-        Box::pin(async move {
-            check::list_filter(filter)?;
-            let (platform, filter, limit) = (platform.to_owned(), filter.clone(), page_rows(limit));
-            self.readers
-                .read(move |snapshot| list::list(snapshot, &platform, &filter, after, limit))
-                .await
-        })
-    }
-
-    fn tail<'a>(
-        &'a self,
-        platform: Option<&'a str>,
-        after_position: i64,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<TailPage, ReadError>> {
-        Box::pin(async move {
-            let (platform, limit) = (platform.map(str::to_owned), page_rows(limit));
-            self.readers
-                .read(move |snapshot| {
-                    query::tail(
-                        snapshot.connection,
-                        platform.as_deref(),
-                        after_position,
-                        limit,
-                    )
-                })
-                .await
-        })
-    }
-
-    fn due(&self, until_us: i64, limit: usize) -> BoxFuture<'_, Result<Vec<DueGame>, ReadError>> {
-        let limit = page_rows(limit);
-        Box::pin(
-            self.readers
-                .read(move |snapshot| deadlines::due(snapshot.connection, until_us, limit)),
-        )
-    }
-
-    fn postpone(&self, postponement: Postponement) -> BoxFuture<'_, Result<(), AppendError>> {
-        Box::pin(async move {
-            check::postponement(&postponement)?;
-            self.write(postponement, check::FIXED_BYTES, Job::Postpone)
-                .await
-        })
-    }
-
-    fn beat(&self, beat: Beat) -> BoxFuture<'_, Result<Option<DownSpan>, Fault>> {
-        Box::pin(self.write(beat, check::FIXED_BYTES, Job::Beat))
-    }
-
-    fn heartbeat(&self) -> BoxFuture<'_, Result<Option<i64>, ReadError>> {
-        Box::pin(
-            self.readers
-                .read(|snapshot| heartbeat::heartbeat(snapshot.connection)),
-        )
-    }
-
-    fn down_spans(
-        &self,
-        after_us: i64,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<DownSpan>, ReadError>> {
-        let limit = page_rows(limit);
-        Box::pin(
-            self.readers
-                .read(move |snapshot| heartbeat::down_spans(snapshot.connection, after_us, limit)),
-        )
-    }
-
-    fn position(&self) -> watch::Receiver<i64> {
-        self.position.clone()
-    }
-
-    fn close(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(async move {
-            // The readers first: the last connection to close removes the log.
-            self.readers.close().await;
-            let (reply, answer) = oneshot::channel();
-            if self.writes.send(Command::Close(reply)).await.is_err() {
-                // Closed before, or being closed. The writer lets go of the position after it has
-                // released the files.
-                let mut position = self.position();
-                while position.changed().await.is_ok() {}
-                return Ok(());
-            }
-            answer.await.map_err(|_| Fault::Failed {
-                reason: "the writer stopped".into(),
-            })?
-        })
-    }
-}
-
-fn page_rows(limit: usize) -> usize {
-    limit.clamp(1, limits::PAGE_ROWS_MAX)
 }

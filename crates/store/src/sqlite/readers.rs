@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
-use tokio::sync::{Semaphore, TryAcquireError};
+use tokio::sync::Semaphore;
 
 use super::connection::open_reader;
-use super::query::Snapshot;
-use super::recent::{SharedRecent, indexed_through};
+use super::fault;
+use crate::committer::admit;
 use crate::error::{Fault, ReadError};
 use crate::limits::{QUEUE_READS_MAX, READERS};
+use crate::store::Read;
 
 /// The readers of one store.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Readers {
     path: PathBuf,
-    recent: SharedRecent,
     idle: Arc<Mutex<Vec<Connection>>>,
     /// One permit for each read that runs or waits.
     admitted: Arc<Semaphore>,
@@ -25,11 +25,10 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Readers of the file `path`; connections are opened when they are first needed.
-    pub(super) fn new(path: PathBuf, recent: SharedRecent) -> Self {
+    /// Returns readers of the file `path`; connections are opened when they are first needed.
+    pub(super) fn new(path: PathBuf) -> Self {
         Self {
             path,
-            recent,
             idle: Arc::default(),
             admitted: Arc::new(Semaphore::new(READERS + QUEUE_READS_MAX)),
             running: Arc::new(Semaphore::new(READERS)),
@@ -37,62 +36,64 @@ impl Readers {
     }
 
     /// Runs `question` on a connection, in one read transaction: it sees one state.
-    pub(super) async fn read<T: Send + 'static>(
-        &self,
-        question: impl FnOnce(&Snapshot<'_>) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, ReadError> {
-        let admitted = self
-            .admitted
-            .clone()
-            .try_acquire_owned()
-            .map_err(|error| match error {
-                TryAcquireError::NoPermits => Fault::Overloaded {
-                    queue: "reads",
-                    limit: QUEUE_READS_MAX,
-                },
-                TryAcquireError::Closed => Fault::Closed,
-            })?;
-        let running = self
-            .running
-            .clone()
-            .acquire_owned()
-            .await
-            .map_err(|_| Fault::Closed)?;
-        let (path, idle) = (self.path.clone(), self.idle.clone());
-        let recent = self.recent.clone();
-        let read = move || {
-            let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let connection = match free {
-                Some(connection) => connection,
-                None => open_reader(&path)?,
+    pub(super) fn read<'a, T: Send + 'static>(
+        &'a self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Read<'a, T> {
+        Box::pin(async move {
+            let admitted = admit(&self.admitted, 1, "reads", QUEUE_READS_MAX)?;
+            let running = self
+                .running
+                .clone()
+                .acquire_owned()
+                .await
+                .map_err(|_| Fault::Closed)?;
+            let (path, idle) = (self.path.clone(), self.idle.clone());
+            let read = move || {
+                let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                let connection = match free {
+                    Some(connection) => connection,
+                    None => open_reader(&path)?,
+                };
+                let answer = transact(&connection, question);
+                // A connection that failed is not trusted again; the next read opens a new one.
+                if answer.is_ok() {
+                    idle.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(connection);
+                }
+                // The caller may be gone; the permits live until the read has ended all the same.
+                drop((admitted, running));
+                answer
             };
-            let answer = transact(&connection, &recent, question);
-            // A connection that failed is not trusted again; the next read opens a new one.
-            if answer.is_ok() {
-                idle.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(connection);
+            match tokio::task::spawn_blocking(read).await {
+                Ok(Ok(value)) => Ok(value),
+                Ok(Err(error)) => Err(fault::of_read(&error).into()),
+                Err(error) => Err(ReadError::Fault(Fault::Unavailable {
+                    reason: error.to_string(),
+                })),
             }
-            // The caller may be gone; the permits live until the read has ended all the same.
-            drop((admitted, running));
-            answer
-        };
-        match tokio::task::spawn_blocking(read).await {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(Fault::Failed {
-                reason: error.to_string(),
-            }
-            .into()),
-            Err(error) => Err(Fault::Failed {
-                reason: error.to_string(),
-            }
-            .into()),
-        }
+        })
+    }
+
+    /// Returns how many reads run or wait.
+    pub(super) fn waiting(&self) -> usize {
+        READERS + QUEUE_READS_MAX - self.admitted.available_permits()
+    }
+
+    /// Says whether new reads are refused.
+    pub(super) fn is_closed(&self) -> bool {
+        self.admitted.is_closed()
+    }
+
+    /// Refuses new reads.
+    pub(super) fn refuse(&self) {
+        self.admitted.close();
     }
 
     /// Refuses new reads, waits for those that were let in, and closes the connections.
     pub(super) async fn close(&self) {
-        self.admitted.close();
+        self.refuse();
         // All permits at once means that nothing runs; on a second call it is closed already.
         if let Ok(all) = self.running.acquire_many(READERS as u32).await {
             self.running.close();
@@ -107,28 +108,12 @@ impl Readers {
 
 fn transact<T>(
     connection: &Connection,
-    recent: &SharedRecent,
-    question: impl FnOnce(&Snapshot<'_>) -> rusqlite::Result<T>,
+    question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
-    let commit = || connection.prepare_cached("COMMIT")?.execute([]);
-    loop {
-        connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
-        // The first question fixes the state that the transaction sees. Places that are taken
-        // after it cover every entry of that state beyond their floor.
-        let indexed_through = indexed_through(connection)?;
-        let recent = recent.get();
-        if recent.floor <= indexed_through {
-            let answer = question(&Snapshot {
-                connection,
-                recent: &recent,
-                indexed_through,
-            })?;
-            commit()?;
-            return Ok(answer);
-        }
-        // The index was written between the two; a newer state has it.
-        commit()?;
-    }
+    connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
+    let answer = question(connection)?;
+    connection.prepare_cached("COMMIT")?.execute([])?;
+    Ok(answer)
 }
 
 #[cfg(test)]
@@ -136,8 +121,8 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::limits::OVERLOADED_RETRY_AFTER;
     use crate::sqlite::connection::{lock, open_writer};
-    use crate::sqlite::recent::Recent;
 
     #[tokio::test]
     async fn too_many_reads_are_refused_at_once_and_none_runs_after_the_close() {
@@ -145,7 +130,7 @@ mod tests {
         let path = folder.path().join("referee.db");
         let _lock = lock(&path).expect("the lock is free");
         let _writer = open_writer(&path).expect("the database opens");
-        let readers = Readers::new(path, SharedRecent::new(Recent::new(0)));
+        let readers = Readers::new(path);
 
         // Reads that run until they are let go.
         let mut running = Vec::new();
@@ -173,6 +158,7 @@ mod tests {
         let full = ReadError::Fault(Fault::Overloaded {
             queue: "reads",
             limit: QUEUE_READS_MAX,
+            retry_after: OVERLOADED_RETRY_AFTER,
         });
         assert_eq!(readers.read(|_| Ok(9)).await, Err(full));
 
@@ -198,23 +184,6 @@ mod tests {
         }
         assert_eq!(read.await, Ok(10));
         close.await;
-    }
-
-    #[tokio::test]
-    async fn a_snapshot_older_than_the_places_is_not_asked() {
-        let folder = tempfile::tempdir().expect("a folder for the test");
-        let path = folder.path().join("referee.db");
-        let _lock = lock(&path).expect("the lock is free");
-        let writer = open_writer(&path).expect("the database opens");
-        // As if the index was written between the snapshot and the look at the places.
-        let readers = Readers::new(path, SharedRecent::new(Recent::new(5)));
-        let later = std::thread::spawn(move || {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            writer.execute("UPDATE indexed_through SET position = 5", [])
-        });
-        let seen = readers.read(|snapshot| Ok((snapshot.indexed_through, snapshot.recent.floor)));
-        assert_eq!(seen.await, Ok((5, 5)));
-        assert_eq!(later.join().expect("the writer ends"), Ok(1));
     }
 
     async fn poll_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {

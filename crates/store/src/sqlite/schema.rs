@@ -5,23 +5,35 @@ use rusqlite::{Connection, TransactionBehavior};
 /// Marks a database file as ours: "refr" in ASCII.
 const APPLICATION_ID: i64 = 0x7265_6672;
 
-/// The migrations, oldest first. The schema version of a file is the number of migrations that
-/// it went through. A migration that was released is never edited; a change is a new one.
-const MIGRATIONS: &[&str] = &[GAMES_AND_ENTRIES, DEADLINES_AND_HEARTBEAT];
+/// The version that the first migration here leads to. Files of versions before it are from
+/// before the first release; nothing leads from them.
+const FIRST_VERSION: i64 = 3;
 
-/// Version 1: games and their entries.
+/// The migrations, oldest first. A migration that was released is never edited; a change is a new
+/// one.
+const MIGRATIONS: &[&str] = &[FIRST];
+
+/// Games, their entries, and what must survive beside them.
 ///
 /// Each durable commit writes whole pages, so that rows which are written together must lie
-/// together: integer keys that grow, entries in the order of commits, and nothing of a game that
-/// must be updated for each entry. The head of a game is its last entry, not a column.
-const GAMES_AND_ENTRIES: &str = "
+/// together: entries in the order of commits, and of each game one small row, its head, which
+/// every entry changes. An index over all entries of all games is scattered: each entry of a
+/// batch lands on a page of its own. The newest requests of a game are therefore kept in its
+/// head, and move into the indexes some dozens at a time; see `index.rs`.
+///
+/// No sequence and no request of a game can come twice, and no position either: the triggers on
+/// entries and refusals hold that, whoever writes. The head admits only the entry that follows
+/// it. A request must be neither among the newest in the head nor in the index, where refusals
+/// are, too. A request that is in the index makes an insertion do nothing; everything else that
+/// must not be ends the transaction.
+const FIRST: &str = "
 CREATE TABLE platforms (
     platform_id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
 ) STRICT;
 
 CREATE TABLE games (
-    game_id INTEGER PRIMARY KEY,
+    game_id INTEGER PRIMARY KEY AUTOINCREMENT,
     platform_id INTEGER NOT NULL REFERENCES platforms,
     name TEXT NOT NULL,
     request_id TEXT NOT NULL,
@@ -51,66 +63,127 @@ CREATE TABLE labels (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX labels_by_game ON labels (game_id, key, value);
 
--- In the order of commits. Found by platform here, by game and request through entry_index.
+-- Where each game stands: the sequence and position of its last entry, 0 before the first, the
+-- number of its refusals, and the digests of the requests of its newest entries, oldest first.
+CREATE TABLE heads (
+    game_id INTEGER PRIMARY KEY REFERENCES games,
+    sequence INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    refusals INTEGER NOT NULL,
+    newest BLOB NOT NULL
+) STRICT;
+
+-- In the order of commits. The entry before it in its game is at `previous`.
 CREATE TABLE entries (
     position INTEGER PRIMARY KEY,
     platform_id INTEGER NOT NULL,
-    game_id INTEGER NOT NULL REFERENCES games,
+    game_id INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
-    request_id TEXT NOT NULL,
+    previous INTEGER NOT NULL,
+    request BLOB NOT NULL CHECK (length(request) = 16),
     content_hash BLOB NOT NULL,
     update_time_us INTEGER NOT NULL,
     chain BLOB NOT NULL,
     bytes BLOB NOT NULL
 ) STRICT;
-CREATE INDEX entries_by_platform ON entries (platform_id);
-
--- Derived from entries, up to the position in indexed_through; see recent.rs.
-CREATE TABLE entry_index (
-    game_id INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    request_key INTEGER NOT NULL,
-    PRIMARY KEY (game_id, sequence)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX entry_index_by_request ON entry_index (game_id, request_key, position);
-CREATE TABLE indexed_through (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    position INTEGER NOT NULL
-) STRICT;
-INSERT INTO indexed_through VALUES (1, 0);
 
 CREATE TABLE refusals (
-    refusal_id INTEGER PRIMARY KEY,
-    game_id INTEGER NOT NULL REFERENCES games,
+    refusal_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    game_id INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
-    request_id TEXT NOT NULL,
+    request BLOB NOT NULL CHECK (length(request) = 16),
     content_hash BLOB NOT NULL,
     answer BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX refusals_by_request ON refusals (game_id, request_id);
-";
 
-/// Version 2: when games are due, and the signs of life of the processes.
-///
-/// A deadline is no column of its game, so that the small rows of many games share a page. It is
-/// only ever written when it comes earlier than the one before; see deadlines.rs. Of the games
-/// that were there before, nobody knows, so that each is looked at once.
-const DEADLINES_AND_HEARTBEAT: &str = "
+-- Runs of entries of a game: the positions of those up to `sequence`, eight bytes each.
+CREATE TABLE runs (
+    game_id INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    positions BLOB NOT NULL,
+    PRIMARY KEY (game_id, sequence)
+) STRICT, WITHOUT ROWID;
+
+-- The requests that are not in a head: the position of the entry, or minus the number of the
+-- refusal.
+CREATE TABLE requests (
+    game_id INTEGER NOT NULL,
+    request BLOB NOT NULL,
+    place INTEGER NOT NULL,
+    PRIMARY KEY (game_id, request)
+) STRICT, WITHOUT ROWID;
+
+-- Which parts of the log have entries of a platform: blocks of positions; see `log.rs`.
+CREATE TABLE blocks (
+    platform_id INTEGER NOT NULL,
+    block INTEGER NOT NULL,
+    PRIMARY KEY (platform_id, block)
+) STRICT, WITHOUT ROWID;
+
+-- The newest position of those that were deleted.
+CREATE TABLE deleted (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    position INTEGER NOT NULL
+) STRICT;
+INSERT INTO deleted VALUES (1, 0);
+
+CREATE TRIGGER entries_once BEFORE INSERT ON entries BEGIN
+    SELECT RAISE(IGNORE) WHERE EXISTS (
+        SELECT 1 FROM requests WHERE game_id = NEW.game_id AND request = NEW.request);
+    UPDATE heads SET
+        sequence = NEW.sequence,
+        position = NEW.position,
+        newest = CAST(newest || NEW.request AS BLOB)
+    WHERE game_id = NEW.game_id
+        AND sequence = NEW.sequence - 1
+        AND position = NEW.previous
+        AND instr(newest, NEW.request) = 0;
+    SELECT RAISE(ROLLBACK, 'the entry does not follow the head of its game')
+    WHERE changes() = 0;
+    SELECT RAISE(ROLLBACK, 'the position was used before')
+    WHERE NEW.position <= (SELECT position FROM deleted);
+END;
+CREATE TRIGGER entries_deleted AFTER DELETE ON entries BEGIN
+    UPDATE deleted SET position = OLD.position WHERE position < OLD.position;
+END;
+CREATE TRIGGER refusals_once BEFORE INSERT ON refusals BEGIN
+    SELECT RAISE(IGNORE) WHERE EXISTS (
+        SELECT 1 FROM requests WHERE game_id = NEW.game_id AND request = NEW.request);
+    UPDATE heads SET refusals = refusals + 1
+    WHERE game_id = NEW.game_id AND instr(newest, NEW.request) = 0;
+    SELECT RAISE(ROLLBACK, 'the request has an entry, or there is no such game')
+    WHERE changes() = 0;
+END;
+CREATE TRIGGER refusals_found AFTER INSERT ON refusals BEGIN
+    INSERT INTO requests VALUES (NEW.game_id, NEW.request, -NEW.refusal_id);
+END;
+
+-- A deadline is only ever written when it comes earlier than the one before; see deadlines.rs.
 CREATE TABLE deadlines (
     game_id INTEGER PRIMARY KEY REFERENCES games,
-    due_us INTEGER NOT NULL
+    due_us INTEGER NOT NULL,
+    held_until_us INTEGER
 ) STRICT;
-INSERT INTO deadlines SELECT game_id, 0 FROM games;
-CREATE INDEX deadlines_by_time ON deadlines (due_us);
+CREATE INDEX deadlines_by_time ON deadlines (due_us, held_until_us);
 
-CREATE TABLE heartbeat (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    at_us INTEGER NOT NULL
+-- Open questions in the order of `asked`, the position of an entry that asked.
+CREATE TABLE questions (
+    game_id INTEGER PRIMARY KEY REFERENCES games,
+    sequence INTEGER NOT NULL,
+    asked INTEGER NOT NULL,
+    held_until_us INTEGER
 ) STRICT;
+CREATE INDEX questions_by_time ON questions (held_until_us, asked);
+
+CREATE TABLE replicas (
+    replica_id BLOB PRIMARY KEY,
+    at_us INTEGER NOT NULL,
+    stopping INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE down_spans (
-    to_us INTEGER PRIMARY KEY,
-    from_us INTEGER NOT NULL
+    span_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    from_us INTEGER NOT NULL,
+    to_us INTEGER NOT NULL UNIQUE
 ) STRICT;
 ";
 
@@ -119,6 +192,8 @@ CREATE TABLE down_spans (
 pub(super) enum SchemaError {
     /// The file is a database of another program.
     Foreign,
+    /// The file has a version from which nothing leads on.
+    Older { found: i64, oldest: i64 },
     /// The file has a version that this program does not know.
     Newer { found: i64, known: i64 },
     /// The engine failed.
@@ -131,7 +206,7 @@ impl From<rusqlite::Error> for SchemaError {
     }
 }
 
-/// Refuses a file that is not ours or too new, before anything is written to it.
+/// Refuses a file that is not ours, too old or too new, before anything is written to it.
 pub(super) fn inspect(connection: &Connection) -> Result<(), SchemaError> {
     inspect_against(connection, MIGRATIONS.len())
 }
@@ -141,17 +216,23 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), SchemaError> {
     migrate_through(connection, MIGRATIONS)
 }
 
-fn inspect_against(connection: &Connection, known: usize) -> Result<(), SchemaError> {
-    let known = known as i64;
+fn inspect_against(connection: &Connection, migrations: usize) -> Result<(), SchemaError> {
+    let known = FIRST_VERSION + migrations as i64 - 1;
     let application_id: i64 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let found = version(connection)?;
     if application_id != APPLICATION_ID {
         let objects: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        if application_id != 0 || found != 0 || objects != 0 {
-            return Err(SchemaError::Foreign);
-        }
+        return if application_id == 0 && found == 0 && objects == 0 {
+            Ok(())
+        } else {
+            Err(SchemaError::Foreign)
+        };
+    }
+    if found < FIRST_VERSION {
+        let oldest = FIRST_VERSION;
+        return Err(SchemaError::Older { found, oldest });
     }
     if found > known {
         return Err(SchemaError::Newer { found, known });
@@ -161,12 +242,15 @@ fn inspect_against(connection: &Connection, known: usize) -> Result<(), SchemaEr
 
 fn migrate_through(connection: &mut Connection, migrations: &[&str]) -> Result<(), SchemaError> {
     inspect_against(connection, migrations.len())?;
-    let done = usize::try_from(version(connection)?).map_err(|_| SchemaError::Foreign)?;
-    for (index, migration) in migrations.iter().enumerate().skip(done) {
+    let done = version(connection)?;
+    for (version, migration) in (FIRST_VERSION..).zip(migrations) {
+        if version <= done {
+            continue;
+        }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(migration)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", index as i64 + 1)?;
+        transaction.pragma_update(None, "user_version", version)?;
         transaction.commit()?;
     }
     Ok(())
@@ -180,8 +264,8 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
 mod tests {
     use super::*;
 
-    const FIRST: &str = "CREATE TABLE one (x INTEGER) STRICT; INSERT INTO one VALUES (7);";
-    const SECOND: &str = "ALTER TABLE one ADD COLUMN y INTEGER NOT NULL DEFAULT 8;";
+    const ONE: &str = "CREATE TABLE one (x INTEGER) STRICT; INSERT INTO one VALUES (7);";
+    const TWO: &str = "ALTER TABLE one ADD COLUMN y INTEGER NOT NULL DEFAULT 8;";
 
     fn memory() -> Connection {
         Connection::open_in_memory().expect("memory is there")
@@ -190,11 +274,11 @@ mod tests {
     #[test]
     fn migrations_go_forward_once_and_keep_what_is_there() {
         let mut connection = memory();
-        migrate_through(&mut connection, &[FIRST]).expect("a new file takes version 1");
-        assert_eq!(version(&connection), Ok(1));
-        migrate_through(&mut connection, &[FIRST, SECOND]).expect("version 1 takes version 2");
-        migrate_through(&mut connection, &[FIRST, SECOND]).expect("version 2 stays");
-        assert_eq!(version(&connection), Ok(2));
+        migrate_through(&mut connection, &[ONE]).expect("a new file takes the first version");
+        assert_eq!(version(&connection), Ok(FIRST_VERSION));
+        migrate_through(&mut connection, &[ONE, TWO]).expect("the first takes the second");
+        migrate_through(&mut connection, &[ONE, TWO]).expect("the second stays");
+        assert_eq!(version(&connection), Ok(FIRST_VERSION + 1));
         let row = connection.query_row("SELECT x, y FROM one", [], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
         });
@@ -205,9 +289,9 @@ mod tests {
     fn a_migration_that_fails_leaves_the_version_before_it() {
         let mut connection = memory();
         let broken = "CREATE TABLE two (x INTEGER) STRICT; CREATE TABLE two (x INTEGER) STRICT;";
-        let result = migrate_through(&mut connection, &[FIRST, broken]);
+        let result = migrate_through(&mut connection, &[ONE, broken]);
         assert!(matches!(result, Err(SchemaError::Engine(_))), "{result:?}");
-        assert_eq!(version(&connection), Ok(1));
+        assert_eq!(version(&connection), Ok(FIRST_VERSION));
         let tables: i64 = connection
             .query_row(
                 "SELECT count(*) FROM sqlite_schema WHERE name = 'two'",
@@ -219,34 +303,26 @@ mod tests {
     }
 
     #[test]
-    fn every_game_of_version_1_is_looked_at_once() {
+    fn an_older_version_is_refused() {
         let mut connection = memory();
-        migrate_through(&mut connection, &MIGRATIONS[..1]).expect("a new file takes version 1");
         connection
-            .execute_batch(
-                "INSERT INTO platforms VALUES (1, 'p');
-                 INSERT INTO games VALUES (3, 1, 'g', 'r', x'00', 1, 5, x'00');
-                 INSERT INTO games VALUES (9, 1, 'h', 's', x'00', 1, 5, x'00');",
-            )
-            .expect("version 1 takes games");
-        migrate(&mut connection).expect("version 1 takes version 2");
-        let mut due = connection
-            .prepare("SELECT game_id, due_us FROM deadlines ORDER BY game_id")
-            .expect("version 2 has deadlines");
-        let due: Vec<(i64, i64)> = due
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .and_then(Iterator::collect)
-            .expect("the rows can be read");
-        assert_eq!(due, [(3, 0), (9, 0)]);
+            .pragma_update(None, "application_id", APPLICATION_ID)
+            .and_then(|()| connection.pragma_update(None, "user_version", 2))
+            .expect("memory takes numbers");
+        let result = migrate(&mut connection);
+        assert!(
+            matches!(result, Err(SchemaError::Older { found: 2, oldest: 3 })),
+            "{result:?}"
+        );
     }
 
     #[test]
     fn a_newer_version_is_refused() {
         let mut connection = memory();
-        migrate_through(&mut connection, &[FIRST, SECOND]).expect("a new file takes version 2");
-        let result = migrate_through(&mut connection, &[FIRST]);
+        migrate_through(&mut connection, &[ONE, TWO]).expect("a new file takes both");
+        let result = migrate_through(&mut connection, &[ONE]);
         assert!(
-            matches!(result, Err(SchemaError::Newer { found: 2, known: 1 })),
+            matches!(result, Err(SchemaError::Newer { found: 4, known: 3 })),
             "{result:?}"
         );
     }

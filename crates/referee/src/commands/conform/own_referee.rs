@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use referee_server::{ServeError, ServeOptions, serve};
+use referee_server::{MachineClock, ServeError, Server, ServerOptions};
 use referee_store::{SqliteStore, Store};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::limits::OWN_DRAIN_TIMEOUT;
 
 /// A referee in this process, with games that are forgotten.
 pub(super) struct OwnReferee {
     address: String,
-    stop: oneshot::Sender<()>,
+    stop: CancellationToken,
     served: JoinHandle<Result<(), ServeError>>,
     store: Arc<dyn Store>,
     /// Where the store is; removed at the end.
@@ -38,16 +38,14 @@ impl OwnReferee {
         let listener = listener.map_err(|error| failed("listen on this machine", &error))?;
         let address = listener.local_addr();
         let address = address.map_err(|error| failed("listen on this machine", &error))?;
-        let (stop, stopped) = oneshot::channel::<()>();
-        let options = ServeOptions {
+        let stop = CancellationToken::new();
+        let options = ServerOptions {
             drain_timeout: OWN_DRAIN_TIMEOUT,
-            ..ServeOptions::default()
+            ..ServerOptions::default()
         };
-        let signal = async {
-            // A sender that is gone says the same.
-            let _ = stopped.await;
-        };
-        let served = tokio::spawn(serve(listener, Arc::clone(&store), options, signal));
+        let clock = Arc::new(MachineClock::after(None));
+        let server = Server::new(listener, Arc::clone(&store), clock, options);
+        let served = tokio::spawn(server.run(stop.clone()));
         Ok(OwnReferee {
             address: format!("http://{address}"),
             stop,
@@ -64,7 +62,7 @@ impl OwnReferee {
 
     /// Stops the referee and forgets its games.
     pub(super) async fn stop(self) {
-        let _ = self.stop.send(());
+        self.stop.cancel();
         let patience = OWN_DRAIN_TIMEOUT + Duration::from_secs(1);
         // What it says at its end changes nothing about the cases.
         let _ = tokio::time::timeout(patience, self.served).await;

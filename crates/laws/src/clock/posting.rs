@@ -9,16 +9,16 @@ use super::limits::CLOCK_MS_MAX;
 use super::time::Time;
 
 /// A change in the making.
-pub(super) struct Draft {
+pub(super) struct Posting {
     pub(super) clocks: Clocks,
     pub(super) lines: Vec<LedgerLine>,
     /// When it happens, never before the clocks were last settled.
     pub(super) at: Time,
 }
 
-impl Draft {
-    pub(super) fn new(clocks: &Clocks, at: Time) -> Draft {
-        Draft {
+impl Posting {
+    pub(super) fn new(clocks: &Clocks, at: Time) -> Posting {
+        Posting {
             clocks: clocks.clone(),
             lines: Vec::new(),
             at: clocks.since.map_or(at, |since| since.max(at)),

@@ -1,0 +1,57 @@
+//! What the methods of `GameService` share: the games, and how names and intervals are read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use referee_record::{Fields, RecordKey, read_name};
+use referee_store::GameKey;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::ServiceError;
+use crate::games::Games;
+use crate::limits;
+use crate::pool::WorkPool;
+use crate::transport::{Caller, StreamPermits};
+
+/// Answers `GameService`.
+#[derive(Clone)]
+pub(crate) struct GamesService {
+    pub(crate) games: Arc<Games>,
+    pub(crate) streams: StreamPermits,
+    pub(crate) stop: CancellationToken,
+    /// Where long histories and texts are read.
+    pub(crate) pool: WorkPool,
+    pub(crate) record_key: Option<Arc<RecordKey>>,
+}
+
+impl GamesService {
+    pub(super) fn check_running(&self) -> Result<(), ServiceError> {
+        if self.stop.is_cancelled() {
+            Err(ServiceError::ShuttingDown)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Reads the name of a game of the caller's platform.
+    pub(super) fn key(caller: &Caller, field: &str, name: &str) -> Result<GameKey, ServiceError> {
+        Ok(caller.key(read_name(field, name)?))
+    }
+}
+
+/// Checks the sequence that a stream resumes after.
+pub(super) fn check_after(fields: &mut Fields, field: &str, after: Option<i64>) {
+    if after.is_some_and(|after| after < 0) {
+        fields.refuse(field, "must not be negative; 0 begins with the first event");
+    }
+}
+
+/// Reads how long a stream may be silent.
+pub(super) fn read_heartbeat(
+    fields: &mut Fields,
+    field: &str,
+    interval: Option<prost_types::Duration>,
+) -> Duration {
+    let range = (limits::HEARTBEAT_MIN, limits::HEARTBEAT_MAX);
+    fields.duration(field, interval, limits::HEARTBEAT_DEFAULT, range)
+}

@@ -1,0 +1,121 @@
+//! What waits for an engine: questions with the way back for their answers.
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::deadlines::{DueGame, Postponement};
+use crate::error::{AppendError, CreateError, Fault};
+use crate::games::{Append, Appended, Created, GameKey, NewGame};
+use crate::liveness::{Beat, Beaten};
+use crate::questions::OpenQuestion;
+
+/// One write of a batch.
+pub(crate) enum Job {
+    Create(Pending<NewGame, Created, CreateError>),
+    Append(Pending<Append, Appended, AppendError>),
+    Postpone(Pending<Postponement, (), AppendError>),
+    ClaimDue(Pending<DueClaim, Vec<DueGame>, Fault>),
+    ClaimQuestions(Pending<QuestionClaim, Vec<OpenQuestion>, Fault>),
+    Settle(Pending<OpenQuestion, (), Fault>),
+    Beat(Pending<Beat, Beaten, Fault>),
+}
+
+/// A claim on games that are due; see [`Deadlines::claim_due`](crate::Deadlines::claim_due).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DueClaim {
+    pub(crate) now_us: i64,
+    pub(crate) until_us: i64,
+    pub(crate) hold_us: i64,
+    pub(crate) limit: usize,
+}
+
+/// A claim on open questions; see
+/// [`Questions::claim_questions`](crate::Questions::claim_questions).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QuestionClaim {
+    pub(crate) now_us: i64,
+    pub(crate) hold_us: i64,
+    pub(crate) limit: usize,
+}
+
+/// A question that waits for its answer.
+pub(crate) struct Pending<Q, A, E> {
+    pub(crate) question: Q,
+    /// The answer, kept back until the commit.
+    pub(crate) answer: Option<Result<A, E>>,
+    reply: oneshot::Sender<Result<A, E>>,
+    /// Keeps the question within the bounds of the queue until it is answered.
+    permits: Permits,
+}
+
+/// The room in the queue that a question takes.
+pub(crate) struct Permits {
+    /// One of the writes; dropped with the question, nobody looks at it.
+    pub(crate) _write: OwnedSemaphorePermit,
+    pub(crate) bytes: OwnedSemaphorePermit,
+}
+
+/// The same expression for the question of every job.
+macro_rules! each {
+    ($job:expr, $pending:ident => $result:expr) => {
+        match $job {
+            Job::Create($pending) => $result,
+            Job::Append($pending) => $result,
+            Job::Postpone($pending) => $result,
+            Job::ClaimDue($pending) => $result,
+            Job::ClaimQuestions($pending) => $result,
+            Job::Settle($pending) => $result,
+            Job::Beat($pending) => $result,
+        }
+    };
+}
+
+impl Job {
+    /// Returns the game that the job writes to, where it is one.
+    pub(crate) fn game(&self) -> Option<&GameKey> {
+        match self {
+            Self::Create(pending) => Some(&pending.question.key),
+            Self::Append(pending) => Some(&pending.question.key),
+            Self::Postpone(pending) => Some(&pending.question.key),
+            Self::Settle(pending) => Some(&pending.question.key),
+            Self::ClaimDue(_) | Self::ClaimQuestions(_) | Self::Beat(_) => None,
+        }
+    }
+
+    /// Returns the bytes of the question, as the queue counts them.
+    pub(crate) fn bytes(&self) -> usize {
+        each!(self, pending => pending.permits.bytes.num_permits())
+    }
+
+    /// Sets the answer of a job that the engine could not do.
+    pub(crate) fn fail(&mut self, fault: Fault) {
+        each!(self, pending => pending.answer = Some(Err(fault.into())));
+    }
+
+    /// Sends the answer.
+    pub(crate) fn reply(self) {
+        each!(self, pending => pending.reply());
+    }
+}
+
+impl<Q, A, E> Pending<Q, A, E> {
+    /// Returns a question, and where its answer goes.
+    pub(crate) fn new(
+        question: Q,
+        reply: oneshot::Sender<Result<A, E>>,
+        permits: Permits,
+    ) -> Self {
+        Self {
+            question,
+            answer: None,
+            reply,
+            permits,
+        }
+    }
+
+    fn reply(self) {
+        if let Some(answer) = self.answer {
+            // A caller that stopped waiting is no fault: it can repeat its request.
+            drop(self.reply.send(answer));
+        }
+    }
+}

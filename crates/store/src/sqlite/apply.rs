@@ -1,0 +1,399 @@
+//! What each write to a game does to the tables, and what it is answered.
+//!
+//! Nothing is answered here: the answers are kept back until the commit.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::query::{self, Standing};
+use super::request::{Digest, digest};
+use super::writer::Writer;
+use crate::chain;
+use crate::error::{AppendError, CreateError};
+use crate::games::{Answer, Append, Appended, Created, GameKey, GameRow, NewGame, Write};
+use crate::limits;
+
+/// What the writer knows of a game without reading.
+pub(super) struct Head {
+    pub(super) game_id: i64,
+    platform_id: i64,
+    state: i32,
+    pub(super) sequence: i64,
+    pub(super) chain: [u8; 32],
+    refusals: i64,
+    /// The position of the last entry; 0 before the first.
+    position: i64,
+    /// The requests that are not in the index; see `index.rs`.
+    pub(super) newest: Vec<Newest>,
+    /// When the game is next looked at: no later than its deadline.
+    pub(super) due_us: Option<i64>,
+    /// Whether somebody may have claimed the game since its deadline was written.
+    pub(super) held: bool,
+}
+
+/// The request of one of the newest entries of a game.
+pub(super) struct Newest {
+    pub(super) request: Digest,
+    pub(super) position: i64,
+}
+
+/// What an entry brings beside its bytes.
+struct Effect {
+    state: i32,
+    update_time_us: i64,
+    deadline_us: Option<i64>,
+    asks: bool,
+}
+
+impl Writer {
+    /// Creates a game, or finds it created.
+    pub(super) fn create(
+        &mut self,
+        game: &NewGame,
+    ) -> rusqlite::Result<Result<Created, CreateError>> {
+        let platform = &game.key.platform;
+        let platform_id = match query::platform_id(&self.connection, platform)? {
+            Some(id) => id,
+            None => {
+                let mut insert = self
+                    .connection
+                    .prepare_cached("INSERT INTO platforms (name) VALUES (?1)")?;
+                insert.insert([platform])?
+            }
+        };
+        let repeated = self
+            .connection
+            .prepare_cached(
+                "SELECT game_id, content_hash FROM games \
+                 WHERE platform_id = ?1 AND request_id = ?2",
+            )?
+            .query_row(params![platform_id, game.request_id], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, [u8; 32]>(1)?))
+            })
+            .optional()?;
+        if let Some((game_id, content_hash)) = repeated {
+            if content_hash != game.content_hash {
+                return Ok(Err(CreateError::RequestIdReused));
+            }
+            let row = query::game_row(&self.connection, platform, game_id)?;
+            return Ok(Ok(Created::Existing(row)));
+        }
+        if query::game_id(&self.connection, &game.key)?.is_some() {
+            return Ok(Err(CreateError::NameTaken));
+        }
+        let chain = chain::genesis(&game.key, &game.genesis);
+        let game_id = self.insert_game(platform_id, game, &chain)?;
+        let mut head = Head {
+            game_id,
+            platform_id,
+            state: game.state,
+            sequence: 0,
+            chain,
+            refusals: 0,
+            position: 0,
+            newest: Vec::new(),
+            due_us: None,
+            held: false,
+        };
+        self.keep_deadline(&mut head, game.deadline_us)?;
+        self.remember(game.key.clone(), head);
+        Ok(Ok(Created::New(GameRow {
+            key: game.key.clone(),
+            genesis: game.genesis.clone(),
+            state: game.state,
+            labels: game.labels.clone(),
+            sequence: 0,
+            create_time_us: game.create_time_us,
+            update_time_us: game.create_time_us,
+            chain_head: chain,
+            last_entry: None,
+        })))
+    }
+
+    fn insert_game(
+        &self,
+        platform_id: i64,
+        game: &NewGame,
+        chain: &[u8; 32],
+    ) -> rusqlite::Result<i64> {
+        let game_id = self
+            .connection
+            .prepare_cached(
+                "INSERT INTO games (platform_id, name, request_id, content_hash, state, \
+                 create_time_us, chain) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?
+            .insert(params![
+                platform_id,
+                game.key.game,
+                game.request_id,
+                game.content_hash,
+                game.state,
+                game.create_time_us,
+                chain
+            ])?;
+        self.connection
+            .prepare_cached("INSERT INTO geneses (game_id, bytes) VALUES (?1, ?2)")?
+            .execute(params![game_id, game.genesis])?;
+        self.connection
+            .prepare_cached(
+                "INSERT INTO heads (game_id, sequence, position, refusals, newest) \
+                 VALUES (?1, 0, 0, 0, x'')",
+            )?
+            .execute([game_id])?;
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO labels (platform_id, key, value, create_time_us, game_id) \
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        for (key, value) in &game.labels {
+            insert.execute(params![
+                platform_id,
+                key,
+                value,
+                game.create_time_us,
+                game_id
+            ])?;
+        }
+        Ok(game_id)
+    }
+
+    /// Appends an entry or keeps a refusal, or finds the request answered.
+    pub(super) fn append(
+        &mut self,
+        append: &Append,
+    ) -> rusqlite::Result<Result<Appended, AppendError>> {
+        let Some(mut head) = self.take_head(&append.key)? else {
+            return Ok(Err(AppendError::NotFound));
+        };
+        let request = digest(&append.request);
+        let result = self.append_to(&mut head, append, request)?;
+        self.remember(append.key.clone(), head);
+        Ok(result)
+    }
+
+    fn append_to(
+        &mut self,
+        head: &mut Head,
+        append: &Append,
+        request: Digest,
+    ) -> rusqlite::Result<Result<Appended, AppendError>> {
+        if let Some(newest) = head.newest.iter().find(|newest| newest.request == request) {
+            let answer = query::entry_answer(&self.connection, head.game_id, newest.position)?;
+            return Ok(repeated(answer, append));
+        }
+        let refused = refuse(head, append);
+        if refused.is_none() {
+            // The database looks the request up itself, and takes no request that it knows.
+            let stored = match &append.write {
+                Write::Entry {
+                    bytes,
+                    state,
+                    update_time_us,
+                    deadline_us,
+                    asks,
+                } => {
+                    let effect = Effect {
+                        state: *state,
+                        update_time_us: *update_time_us,
+                        deadline_us: *deadline_us,
+                        asks: *asks,
+                    };
+                    self.append_entry(head, append, request, bytes, effect)?
+                }
+                Write::Refusal { answer } => self.append_refusal(head, append, request, answer)?,
+            };
+            if let Some(stored) = stored {
+                return Ok(Ok(stored));
+            }
+        }
+        match query::indexed_answer(&self.connection, head.game_id, request)? {
+            Some(answer) => Ok(repeated(answer, append)),
+            None => match refused {
+                Some(error) => Ok(Err(error)),
+                // Neither stored nor known: the tables contradict themselves.
+                None => Err(rusqlite::Error::QueryReturnedNoRows),
+            },
+        }
+    }
+
+    /// Appends an entry, unless its request is in the index.
+    fn append_entry(
+        &mut self,
+        head: &mut Head,
+        append: &Append,
+        request: Digest,
+        bytes: &[u8],
+        effect: Effect,
+    ) -> rusqlite::Result<Option<Appended>> {
+        let (sequence, position) = (head.sequence + 1, self.last_position + 1);
+        let chain = chain::next(&head.chain, bytes);
+        // Of the ways to treat a conflict this is the one that keeps no journal for undoing the
+        // single statement; the batch is tried again without its culprit.
+        let inserted = self
+            .connection
+            .prepare_cached(
+                "INSERT OR ROLLBACK INTO entries (position, platform_id, game_id, sequence, \
+                 previous, request, content_hash, update_time_us, chain, bytes) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?
+            .execute(params![
+                position,
+                head.platform_id,
+                head.game_id,
+                sequence,
+                head.position,
+                request,
+                append.content_hash,
+                effect.update_time_us,
+                chain,
+                bytes
+            ])?;
+        if inserted == 0 {
+            return Ok(None);
+        }
+        self.note_block(head.platform_id, position)?;
+        self.last_position = position;
+        head.sequence = sequence;
+        head.position = position;
+        head.chain = chain;
+        head.newest.push(Newest { request, position });
+        self.index_if_due(head)?;
+        if effect.state != head.state {
+            self.connection
+                .prepare_cached("UPDATE games SET state = ?2 WHERE game_id = ?1")?
+                .execute(params![head.game_id, effect.state])?;
+            head.state = effect.state;
+        }
+        self.keep_deadline(head, effect.deadline_us)?;
+        if effect.asks {
+            self.ask(head.game_id, sequence, position)?;
+        }
+        Ok(Some(Appended::Stored {
+            sequence,
+            position,
+            chain,
+        }))
+    }
+
+    /// Keeps a refusal, unless its request is in the index.
+    fn append_refusal(
+        &self,
+        head: &mut Head,
+        append: &Append,
+        request: Digest,
+        answer: &[u8],
+    ) -> rusqlite::Result<Option<Appended>> {
+        let inserted = self
+            .connection
+            .prepare_cached(
+                "INSERT OR ROLLBACK INTO refusals (game_id, sequence, request, content_hash, \
+                 answer) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                head.game_id,
+                head.sequence,
+                request,
+                append.content_hash,
+                answer
+            ])?;
+        if inserted == 0 {
+            return Ok(None);
+        }
+        head.refusals += 1;
+        Ok(Some(Appended::Stored {
+            sequence: head.sequence,
+            position: 0,
+            chain: head.chain,
+        }))
+    }
+
+    /// Takes the head of a game out of memory while it changes: what fails halfway must not stay.
+    pub(super) fn take_head(&mut self, key: &GameKey) -> rusqlite::Result<Option<Head>> {
+        match self.heads.remove(key) {
+            Some(head) => Ok(Some(head)),
+            None => self.load_head(key),
+        }
+    }
+
+    fn load_head(&self, key: &GameKey) -> rusqlite::Result<Option<Head>> {
+        let mut newest = Vec::new();
+        let head = self
+            .connection
+            .prepare_cached(
+                "SELECT games.game_id, games.platform_id, state, heads.sequence, \
+                 CASE heads.sequence WHEN 0 THEN games.chain ELSE entries.chain END, \
+                 refusals, heads.position, due_us, held_until_us IS NOT NULL, newest \
+                 FROM platforms JOIN games USING (platform_id) JOIN heads USING (game_id) \
+                 LEFT JOIN entries ON entries.position = heads.position \
+                 LEFT JOIN deadlines ON deadlines.game_id = heads.game_id \
+                 WHERE platforms.name = ?1 AND games.name = ?2",
+            )?
+            .query_row([&key.platform, &key.game], |row| {
+                newest = query::digests(row.get_ref(9)?.as_blob()?);
+                Ok(Head {
+                    game_id: row.get(0)?,
+                    platform_id: row.get(1)?,
+                    state: row.get(2)?,
+                    sequence: row.get(3)?,
+                    chain: row.get(4)?,
+                    refusals: row.get(5)?,
+                    position: row.get(6)?,
+                    newest: Vec::new(),
+                    due_us: row.get(7)?,
+                    held: row.get(8)?,
+                })
+            })
+            .optional()?;
+        let Some(mut head) = head else {
+            return Ok(None);
+        };
+        let standing = Standing {
+            sequence: head.sequence,
+            position: head.position,
+            newest: newest.len(),
+        };
+        let positions = query::newest_positions(&self.connection, head.game_id, standing, 0)?;
+        head.newest = newest
+            .into_iter()
+            .zip(positions)
+            .map(|(request, position)| Newest { request, position })
+            .collect();
+        Ok(Some(head))
+    }
+
+    pub(super) fn remember(&mut self, key: GameKey, head: Head) {
+        if self.heads.len() >= self.options.cached_heads {
+            // Rare and cheap to make good: some look-ups for each game that is still played.
+            self.heads.clear();
+        }
+        self.heads.insert(key, head);
+    }
+}
+
+/// Returns why a write that is no repetition cannot be made.
+fn refuse(head: &Head, append: &Append) -> Option<AppendError> {
+    if head.sequence != append.expected_sequence || head.chain != append.previous {
+        return Some(AppendError::Moved {
+            actual: head.sequence,
+            chain: head.chain,
+        });
+    }
+    match append.write {
+        Write::Entry { .. } if head.sequence >= limits::ENTRIES_PER_GAME_MAX => {
+            let limit = limits::ENTRIES_PER_GAME_MAX;
+            Some(AppendError::GameFull { limit })
+        }
+        Write::Refusal { .. } if head.refusals >= limits::REFUSALS_PER_GAME_MAX => {
+            let limit = limits::REFUSALS_PER_GAME_MAX;
+            Some(AppendError::TooManyRefusals { limit })
+        }
+        _ => None,
+    }
+}
+
+/// Returns what a repetition is answered: the first answer, if it asked for the same.
+fn repeated(answer: Answer, append: &Append) -> Result<Appended, AppendError> {
+    if answer.content_hash == append.content_hash {
+        Ok(Appended::Repeated(answer))
+    } else {
+        Err(AppendError::RequestIdReused)
+    }
+}

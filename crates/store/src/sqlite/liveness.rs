@@ -1,0 +1,96 @@
+//! Signs of life, and the spans without them.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::writer::Writer;
+use crate::liveness::{Beat, Beaten, DownSpan};
+
+impl Writer {
+    /// Notes that no replica is alive: the file was closed, and nobody else can have it open.
+    pub(super) fn forget_replicas(&self) -> rusqlite::Result<()> {
+        self.execute("UPDATE replicas SET stopping = 1 WHERE stopping = 0")
+    }
+
+    /// Keeps a sign of life, and the span before it where there was one.
+    pub(super) fn beat(&self, beat: Beat) -> rusqlite::Result<Beaten> {
+        let replica = beat.replica.0.to_be_bytes();
+        let last_us = last_beat(&self.connection)?;
+        let stopped: Option<bool> = self
+            .connection
+            .prepare_cached("SELECT stopping FROM replicas WHERE replica_id = ?1")?
+            .query_row([replica], |row| row.get(0))
+            .optional()?;
+        let first = stopped.is_none_or(|stopped| stopped && !beat.stopping);
+        let alive_since_us = beat.at_us.saturating_sub(beat.silence_max_us);
+        let alone = !self
+            .connection
+            .prepare_cached(
+                "SELECT 1 FROM replicas \
+                 WHERE replica_id <> ?1 AND stopping = 0 AND at_us >= ?2 LIMIT 1",
+            )?
+            .exists(params![replica, alive_since_us])?;
+        let later = last_us.is_none_or(|last_us| last_us < beat.at_us);
+        if first && later {
+            // What is not alive now is not counted on again, and this beat is the latest.
+            self.connection
+                .prepare_cached("DELETE FROM replicas WHERE stopping = 1 OR at_us < ?1")?
+                .execute([alive_since_us])?;
+        }
+        self.connection
+            .prepare_cached(
+                "INSERT INTO replicas (replica_id, at_us, stopping) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT (replica_id) DO UPDATE \
+                 SET at_us = max(at_us, excluded.at_us), stopping = excluded.stopping",
+            )?
+            .execute(params![replica, beat.at_us, beat.stopping])?;
+        let found = match last_us {
+            Some(from_us)
+                if later && (from_us < alive_since_us || (first && alone)) =>
+            {
+                Some(self.insert_span(from_us, beat.at_us)?)
+            }
+            _ => None,
+        };
+        let newest_span = self
+            .connection
+            .prepare_cached("SELECT coalesce(max(span_id), 0) FROM down_spans")?
+            .query_row([], |row| row.get(0))?;
+        Ok(Beaten { newest_span, found })
+    }
+
+    fn insert_span(&self, from_us: i64, to_us: i64) -> rusqlite::Result<DownSpan> {
+        let id = self
+            .connection
+            .prepare_cached("INSERT INTO down_spans (from_us, to_us) VALUES (?1, ?2)")?
+            .insert([from_us, to_us])?;
+        Ok(DownSpan { id, from_us, to_us })
+    }
+}
+
+/// The last sign of life of all replicas.
+pub(super) fn last_beat(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT max(at_us) FROM replicas")?
+        .query_row([], |row| row.get(0))
+}
+
+/// The spans that ended after a time, oldest first.
+pub(super) fn down_spans(
+    connection: &Connection,
+    ended_after_us: i64,
+    limit: usize,
+) -> rusqlite::Result<Vec<DownSpan>> {
+    connection
+        .prepare_cached(
+            "SELECT span_id, from_us, to_us FROM down_spans \
+             WHERE to_us > ?1 ORDER BY to_us LIMIT ?2",
+        )?
+        .query_map(params![ended_after_us, limit as i64], |row| {
+            Ok(DownSpan {
+                id: row.get(0)?,
+                from_us: row.get(1)?,
+                to_us: row.get(2)?,
+            })
+        })?
+        .collect()
+}

@@ -1,0 +1,157 @@
+//! The log of all entries: what changed, and the entries of a platform.
+//!
+//! Positions are cut into blocks, and a table says which blocks have entries of a platform: one
+//! small row for hundreds of entries, where an index over platforms would be one for each entry.
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::query::{self, Page};
+use super::writer::Writer;
+use crate::games::GameKey;
+use crate::limits::TAIL_BLOCKS_MAX;
+use crate::log::{Change, ChangePage, LogCursor, TailEntry, TailPage};
+
+/// A block has this many positions, as a power of two. Within a block the entries of other
+/// platforms are walked over.
+const BLOCK_BITS: u32 = 8;
+
+/// The platforms that have an entry in the current block.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    number: i64,
+    platforms: HashSet<i64>,
+}
+
+impl Writer {
+    /// Keeps that the block of a position has an entry of a platform.
+    pub(super) fn note_block(&mut self, platform_id: i64, position: i64) -> rusqlite::Result<()> {
+        let number = position >> BLOCK_BITS;
+        if self.block.number != number {
+            self.block = Block {
+                number,
+                platforms: HashSet::new(),
+            };
+        }
+        if self.block.platforms.insert(platform_id) {
+            self.connection
+                .prepare_cached("INSERT OR IGNORE INTO blocks VALUES (?1, ?2)")?
+                .execute([platform_id, number])?;
+        }
+        Ok(())
+    }
+}
+
+/// The newest position that was ever used.
+pub(super) fn newest_position(connection: &Connection) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "SELECT max(position, coalesce((SELECT max(position) FROM entries), 0)) FROM deleted",
+        )?
+        .query_row([], |row| row.get(0))
+}
+
+/// The position that a cursor stands after, where this engine gave the cursor.
+pub(super) fn position_of(cursor: &LogCursor) -> Option<i64> {
+    let position: i64 = cursor.text().parse().ok()?;
+    // One text for each position, so that equal cursors are equal texts.
+    (position >= 0 && position.to_string() == cursor.text()).then_some(position)
+}
+
+/// The cursor that stands after a position.
+pub(super) fn cursor_after(position: i64) -> LogCursor {
+    LogCursor::of(position.to_string())
+}
+
+/// A page of the changes of all games.
+pub(super) fn changes(
+    connection: &Connection,
+    after: i64,
+    limit: usize,
+) -> rusqlite::Result<ChangePage> {
+    let mut last = after;
+    let changes: Vec<Change> = connection
+        .prepare_cached(
+            "SELECT platforms.name, games.name, sequence, position \
+             FROM entries JOIN games USING (game_id) \
+             JOIN platforms ON platforms.platform_id = games.platform_id \
+             WHERE position > ?1 ORDER BY position LIMIT ?2",
+        )?
+        .query_map(params![after, limit as i64], |row| {
+            last = row.get(3)?;
+            Ok(Change {
+                key: GameKey {
+                    platform: row.get(0)?,
+                    game: row.get(1)?,
+                },
+                sequence: row.get(2)?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    if changes.len() < limit {
+        last = last.max(newest_position(connection)?);
+    }
+    let next = cursor_after(last);
+    Ok(ChangePage { changes, next })
+}
+
+/// A page of the log of a platform.
+pub(super) fn tail(
+    connection: &Connection,
+    platform: &str,
+    after: i64,
+    limit: usize,
+) -> rusqlite::Result<TailPage> {
+    let mut page = Page::new(limit);
+    let end = after.max(newest_position(connection)?);
+    let Some(platform_id) = query::platform_id(connection, platform)? else {
+        return Ok(TailPage {
+            entries: page.rows,
+            next: cursor_after(end),
+        });
+    };
+    let mut next_block = connection.prepare_cached(
+        "SELECT block FROM blocks WHERE platform_id = ?1 AND block >= ?2 ORDER BY block LIMIT 1",
+    )?;
+    let mut in_block = connection.prepare_cached(
+        "SELECT sequence, position, entries.chain, bytes, name \
+         FROM entries JOIN games USING (game_id) \
+         WHERE entries.platform_id = ?1 AND position > ?2 AND position <= ?3 ORDER BY position",
+    )?;
+    let mut seen = after;
+    for _ in 0..TAIL_BLOCKS_MAX {
+        let from = params![platform_id, seen.saturating_add(1) >> BLOCK_BITS];
+        let block: Option<i64> = next_block.query_row(from, |row| row.get(0)).optional()?;
+        let Some(block) = block else {
+            seen = end;
+            break;
+        };
+        let last_of_block = ((block + 1) << BLOCK_BITS) - 1;
+        let mut rows = in_block.query(params![platform_id, seen, last_of_block])?;
+        page.fill(
+            &mut rows,
+            |row| {
+                Ok(TailEntry {
+                    key: GameKey {
+                        platform: platform.to_owned(),
+                        game: row.get(4)?,
+                    },
+                    entry: query::stored_entry(row)?,
+                })
+            },
+            |entry| entry.entry.bytes.len(),
+        )?;
+        if page.is_full() {
+            break;
+        }
+        seen = last_of_block.min(end);
+    }
+    if page.is_full() {
+        seen = page.rows.last().map_or(seen, |last| last.entry.position);
+    }
+    Ok(TailPage {
+        entries: page.rows,
+        next: cursor_after(seen),
+    })
+}
