@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn bytes_are_bounded_and_add_up() {
-        let bytes = GameSlot::new(key(1)).bytes();
+        let bytes = GameSlot::new(key(10)).bytes();
         let cache = GameCache::new(10 * bytes, usize::MAX);
         for number in 0..100 {
             let slot = cache.place(&key(number % 10 + 10));
