@@ -7,8 +7,8 @@ use std::sync::Arc;
 use prost::Message;
 use referee_api::v1;
 use referee_server::limits;
-use referee_store::limits::REFUSALS_PER_GAME;
-use referee_store::{Append, GameKey, SqliteStore, Store, Write};
+use referee_store::limits::REFUSALS_PER_GAME_MAX;
+use referee_store::{Append, GameKey, Games, RequestKey, SqliteStore, Store, Write};
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, details, frame};
 use tonic::Code;
@@ -407,7 +407,7 @@ async fn a_game_keeps_so_many_refusals() {
     referee.kill();
     // One action of a game waits for the one before to be on disk, so the others are written by the
     // store itself, many at a time.
-    refuse(&folder.path().join("referee.db"), REFUSALS_PER_GAME - 2).await;
+    refuse(&folder.path().join("referee.db"), REFUSALS_PER_GAME_MAX - 2).await;
 
     let referee = Referee::start_in(folder.path());
     let mut games = referee.games().await;
@@ -420,7 +420,7 @@ async fn a_game_keeps_so_many_refusals() {
     let found = details(&status);
     assert_eq!(found.reason, "GAME_FULL");
     assert_eq!(found.metadata["name"], "games/refused");
-    assert_eq!(found.metadata["limit"], REFUSALS_PER_GAME.to_string());
+    assert_eq!(found.metadata["limit"], REFUSALS_PER_GAME_MAX.to_string());
     let again = games
         .submit_action(first)
         .await
@@ -438,12 +438,16 @@ async fn a_game_keeps_so_many_refusals() {
 
 async fn refuse(path: &Path, refusals: i64) {
     let store = Arc::new(SqliteStore::open(path).expect("the store opens"));
+    let key = GameKey::new("default", "refused");
+    let head = store.head(&key).await.expect("the store reads");
+    let previous = head.expect("the game is there").chain;
     let mut writers = tokio::task::JoinSet::new();
     for number in 0..refusals {
         let append = Append {
-            key: GameKey::new("default", "refused"),
+            key: key.clone(),
             expected_sequence: 0,
-            request_id: format!("refusal-{number}"),
+            previous,
+            request: RequestKey::new(1, format!("refusal-{number}")),
             content_hash: [0; 32],
             write: Write::Refusal {
                 answer: b"refused".to_vec(),

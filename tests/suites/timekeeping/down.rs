@@ -18,8 +18,8 @@ use referee_tests::wire::make_move;
 use tokio::task::JoinSet;
 
 use super::{
-    CLOCK_DECIDES, PATIENCE, act, begin, check_ledger, deadline_ms, event_ms, events, found,
-    lines_of, ms, timed, verify, wait_for_end,
+    CLOCK_DECIDES, act, begin, check_ledger, deadline_ms, event_ms, events, found, lines_of, ms,
+    timed, verify, wait_for_end,
 };
 
 /// The games that are due at the same time.
