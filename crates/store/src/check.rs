@@ -1,9 +1,9 @@
 //! Checks what callers give against the limits, for every engine.
 
-use crate::error::{InvalidField, Problem};
-use crate::limits;
 use crate::deadlines::Postponement;
+use crate::error::{InvalidField, Problem};
 use crate::games::{Append, GameKey, ListFilter, NewGame, Write};
+use crate::limits;
 
 /// What a write costs in a queue beside its payload: rounded up from its fixed parts.
 pub(crate) const FIXED_BYTES: usize = 512;
@@ -46,8 +46,16 @@ pub(crate) fn postponement(postponement: &Postponement) -> Result<(), InvalidFie
 
 /// Checks the filter of a list.
 pub(crate) fn list_filter(filter: &ListFilter) -> Result<(), InvalidField> {
-    count("filter.states", filter.states.len(), limits::FILTER_STATES_MAX)?;
-    count("filter.labels", filter.labels.len(), limits::FILTER_LABELS_MAX)
+    count(
+        "filter.states",
+        filter.states.len(),
+        limits::FILTER_STATES_MAX,
+    )?;
+    count(
+        "filter.labels",
+        filter.labels.len(),
+        limits::FILTER_LABELS_MAX,
+    )
 }
 
 /// The bytes that a creation occupies while it waits.

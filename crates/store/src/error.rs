@@ -106,7 +106,10 @@ impl fmt::Display for InvalidField {
                 write!(f, "{field} must be sorted by key, each key once")
             }
             Problem::Malformed => {
-                write!(f, "{field} is no text that this store gave; start without it")
+                write!(
+                    f,
+                    "{field} is no text that this store gave; start without it"
+                )
             }
         }
     }
