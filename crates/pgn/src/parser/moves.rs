@@ -258,7 +258,7 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         }
     }
 
-    /// A move with a result or signs glued to it, or a move that is only thought of. Returns whether
+    /// A move with a result or signs glued to it, or one that is only thought of. Returns whether
     /// the word is one.
     #[cold]
     fn glued_word(&mut self, word: &[u8], place: Place) -> bool {
