@@ -18,6 +18,9 @@ use super::{Games, act, begin, both, create_as, events, read};
 /// The games whose flags fall at the same time.
 const DUE_AT_ONCE: usize = 200;
 
+/// The games that one server has a copy of from before their clocks ran.
+const STALE: usize = 20;
+
 /// How long a claim on a game that is due may last that this test makes, in microseconds.
 const HOLD_US: i64 = 1;
 
@@ -106,6 +109,30 @@ async fn down_time_that_one_finds_is_settled_by_the_other() {
         }
         let spans = pair.store().down_spans(0, 10).await.expect("read");
         assert_eq!(spans.len(), round, "{spans:?}");
+    }
+}
+
+/// One server has a copy from before the clock ran, in which nothing is owed, and does not know
+/// better until it writes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_that_is_out_of_date_is_owed_down_time_too() {
+    let pair = Pair::start().await;
+    let [mut one, mut two] = both(&pair).await;
+    let ids: Vec<String> = (0..STALE).map(|number| format!("stale-{number}")).collect();
+    for id in &ids {
+        create_as(&mut one, id, timed("8", "8")).await;
+        read(&mut one, id).await;
+    }
+    for id in &ids {
+        begin(&mut two, id).await;
+    }
+    pair.fall_silent(Duration::from_secs(20));
+    for id in &ids {
+        let moved = act(&mut one, id, Seat::White, make_move("e4")).await;
+        let reason = moved.ruling.unwrap_or_default().reason();
+        assert_eq!(reason, Reason::Unspecified, "{id}");
+        let record = events(&mut two, id).await;
+        assert_eq!(down_times(&record), [20_000], "{record:#?}");
     }
 }
 
