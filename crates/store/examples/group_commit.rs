@@ -17,13 +17,13 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use referee_store::{
     Append, Appended, GameKey, Games, NewGame, RequestKey, SqliteStore, Store, Write,
 };
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -37,6 +37,7 @@ struct Figure {
     p50_us: f64,
     p99_us: f64,
     cpu_us_per_event: f64,
+    kib_per_event: f64,
 }
 
 fn main() -> Outcome<()> {
@@ -71,17 +72,18 @@ fn main() -> Outcome<()> {
         }
     }
     println!("{EVENT_BYTES}-byte events, {seconds} s, medians of {rounds} rounds");
-    println!("writers  engine      events/s   of log   p50 us    p99 us   cpu us/event");
+    println!("writers  engine      events/s   of log   p50 us    p99 us   cpu us/event   KiB/event");
     for (writers, figures) in counts.iter().zip(&mut figures) {
         let [log, store, timed] = figures.each_mut().map(|figures| median(figures));
         for (name, figure) in [("raw log", log), ("store", store), ("timed", timed)] {
             println!(
-                "{writers:>7}  {name:<8}  {:>10.0}  {:>7.2}  {:>7.0}  {:>8.0}  {:>13.1}",
+                "{writers:>7}  {name:<8}  {:>10.0}  {:>7.2}  {:>7.0}  {:>8.0}  {:>13.1}  {:>10.2}",
                 figure.events_per_s,
                 figure.events_per_s / log.events_per_s,
                 figure.p50_us,
                 figure.p99_us,
                 figure.cpu_us_per_event,
+                figure.kib_per_event,
             );
         }
     }
@@ -111,7 +113,10 @@ async fn measure_store(
     time: Duration,
     deadline_us: Deadline,
 ) -> Outcome<Figure> {
-    let store = Arc::new(SqliteStore::open(path)?);
+    let mut o = referee_store::SqliteOptions::default();
+    if let Ok(k) = std::env::var("GC_K") { o.newest_requests = k.parse()?; }
+    if let Ok(k) = std::env::var("GC_CP") { o.checkpoint_pages = k.parse()?; }
+    let store = Arc::new(SqliteStore::open_with(path, o)?);
     let mut chains = Vec::new();
     for writer in 0..writers {
         let game = NewGame {
@@ -132,12 +137,12 @@ async fn measure_store(
         move |writer, event| {
             let (store, chains) = (store.clone(), chains.clone());
             async move {
-                // Each writer waits for its answer, so that nobody else holds its lock.
-                let mut head = chains[writer].lock().await;
+                let head = || chains[writer].lock().unwrap_or_else(PoisonError::into_inner);
+                let previous = *head();
                 let append = Append {
                     key: GameKey::new("default", format!("game-{writer}")),
                     expected_sequence: event,
-                    previous: *head,
+                    previous,
                     // As long as a UUID, and as scattered.
                     request: RequestKey::new(
                         1,
@@ -156,7 +161,7 @@ async fn measure_store(
                     },
                 };
                 match store.append(append).await? {
-                    Appended::Stored { chain, .. } => *head = chain,
+                    Appended::Stored { chain, .. } => *head() = chain,
                     Appended::Repeated(_) => return Err("an event was stored twice".into()),
                 }
                 Ok(())
@@ -220,7 +225,7 @@ async fn measure<F: Future<Output = Outcome<()>> + Send + 'static>(
     time: Duration,
     write: impl Fn(usize, i64) -> F + Clone + Send + 'static,
 ) -> Outcome<Figure> {
-    let (start, cpu) = (Instant::now(), cpu_s());
+    let (start, cpu, written) = (Instant::now(), cpu_s(), written_bytes());
     let mut tasks = Vec::new();
     for writer in 0..writers {
         let write = write.clone();
@@ -247,6 +252,7 @@ async fn measure<F: Future<Output = Outcome<()>> + Send + 'static>(
         p50_us: at(0.5),
         p99_us: at(0.99),
         cpu_us_per_event: cpu * 1e6 / events,
+        kib_per_event: (written_bytes() - written) / 1024.0 / events,
     })
 }
 
@@ -264,4 +270,13 @@ fn cpu_s() -> f64 {
         .filter_map(|ticks| ticks.parse::<f64>().ok())
         .sum();
     ticks / 100.0
+}
+
+/// The bytes that this process gave to the system so far, where it tells them.
+fn written_bytes() -> f64 {
+    let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let written = io.lines().find_map(|line| line.strip_prefix("wchar: "));
+    written
+        .and_then(|bytes| bytes.parse().ok())
+        .unwrap_or_default()
 }

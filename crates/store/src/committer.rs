@@ -8,16 +8,16 @@
 
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::error::Fault;
 use crate::histogram::Histogram;
-use crate::job::{Job, Pending, Permits};
+use crate::job::{Job, Pending};
 use crate::limits;
 use crate::store::{Ack, StoreStats};
 
@@ -46,10 +46,9 @@ pub(crate) struct Failure {
 /// The near end of the queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Committer {
+    /// Bounded by the permits in it.
     queue: mpsc::UnboundedSender<Command>,
-    /// One permit for each write; they bound the queue, not the channel.
-    writes: Arc<Semaphore>,
-    bytes: Arc<Semaphore>,
+    load: Arc<Load>,
     progress: Arc<Progress>,
     ended: watch::Receiver<()>,
 }
@@ -59,6 +58,7 @@ pub(crate) struct Run<E> {
     engine: E,
     queue: mpsc::UnboundedReceiver<Command>,
     held: Held,
+    room: Room,
     closers: Vec<oneshot::Sender<Result<(), Fault>>>,
     progress: Arc<Progress>,
     /// Dropped when the engine has released everything.
@@ -94,8 +94,7 @@ pub(crate) fn committer<E: Engine>(engine: E) -> (Committer, Run<E>) {
     });
     let committer = Committer {
         queue: sender,
-        writes: Arc::new(Semaphore::new(limits::QUEUE_WRITES_MAX)),
-        bytes: Arc::new(Semaphore::new(limits::QUEUE_BYTES_MAX)),
+        load: Arc::default(),
         progress: progress.clone(),
         ended,
     };
@@ -103,6 +102,7 @@ pub(crate) fn committer<E: Engine>(engine: E) -> (Committer, Run<E>) {
         engine,
         queue: receiver,
         held: Held::default(),
+        room: Room::default(),
         closers: Vec::new(),
         progress,
         ended: ending,
@@ -137,25 +137,16 @@ impl Committer {
         bytes: usize,
         job: fn(Pending<Q, A, E>) -> Job,
     ) -> Result<oneshot::Receiver<Result<A, E>>, Fault> {
-        let permits = Permits {
-            _write: admit(&self.writes, 1, "writes", limits::QUEUE_WRITES_MAX)?,
-            bytes: admit(
-                &self.bytes,
-                bytes,
-                "bytes of writes",
-                limits::QUEUE_BYTES_MAX,
-            )?,
-        };
+        let permit = Permit::take(&self.load, bytes)?;
         let (reply, answer) = oneshot::channel();
-        let command = Command::Write(Box::new(job(Pending::new(question, reply, permits))));
+        let command = Command::Write(Box::new(job(Pending::new(question, reply, permit))));
         self.queue.send(command).map_err(|_| Fault::Closed)?;
         Ok(answer)
     }
 
     /// Lets nothing more into the queue.
     pub(crate) fn refuse(&self) {
-        self.writes.close();
-        self.bytes.close();
+        self.load.closed.store(true, Ordering::Release);
     }
 
     /// Waits until everything in the queue is answered and the engine has released everything.
@@ -178,8 +169,8 @@ impl Committer {
     pub(crate) fn stats(&self) -> StoreStats {
         let times = self.progress.times.quantiles();
         StoreStats {
-            writes_waiting: limits::QUEUE_WRITES_MAX - self.writes.available_permits(),
-            bytes_waiting: limits::QUEUE_BYTES_MAX - self.bytes.available_permits(),
+            writes_waiting: self.load.writes.load(Ordering::Relaxed),
+            bytes_waiting: self.load.bytes.load(Ordering::Relaxed),
             reads_waiting: 0,
             batches: times.count,
             writes: self.progress.written.load(Ordering::Relaxed),
@@ -190,24 +181,59 @@ impl Committer {
     }
 }
 
-/// Takes room in a queue, or says that it is full.
-pub(crate) fn admit(
-    room: &Arc<Semaphore>,
-    count: usize,
-    queue: &'static str,
-    limit: usize,
-) -> Result<OwnedSemaphorePermit, Fault> {
-    let count = u32::try_from(count).unwrap_or(u32::MAX);
-    room.clone()
-        .try_acquire_many_owned(count)
-        .map_err(|error| match error {
-            TryAcquireError::NoPermits => Fault::Overloaded {
-                queue,
-                limit,
-                retry_after: limits::OVERLOADED_RETRY_AFTER,
-            },
-            TryAcquireError::Closed => Fault::Closed,
-        })
+/// What the queue holds, and what is being written.
+#[derive(Debug, Default)]
+struct Load {
+    writes: AtomicUsize,
+    bytes: AtomicUsize,
+    closed: AtomicBool,
+}
+
+/// The room in the queue that a write takes until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    load: Arc<Load>,
+    bytes: usize,
+}
+
+impl Permit {
+    /// Takes room in the queue, or says that it is full.
+    fn take(load: &Arc<Load>, bytes: usize) -> Result<Self, Fault> {
+        if load.closed.load(Ordering::Acquire) {
+            return Err(Fault::Closed);
+        }
+        let full = |queue, limit| Fault::Overloaded {
+            queue,
+            limit,
+            retry_after: limits::OVERLOADED_RETRY_AFTER,
+        };
+        // It gives back what it took if it is dropped below.
+        let permit = Self {
+            load: load.clone(),
+            bytes,
+        };
+        let writes = load.writes.fetch_add(1, Ordering::Relaxed) + 1;
+        let bytes = load.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if writes > limits::QUEUE_WRITES_MAX {
+            return Err(full("writes", limits::QUEUE_WRITES_MAX));
+        }
+        if bytes > limits::QUEUE_BYTES_MAX {
+            return Err(full("bytes of writes", limits::QUEUE_BYTES_MAX));
+        }
+        Ok(permit)
+    }
+
+    /// Returns the bytes that it was taken for.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.load.writes.fetch_sub(1, Ordering::Relaxed);
+        self.load.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl<E: Engine> Run<E> {
@@ -238,8 +264,10 @@ impl<E: Engine> Run<E> {
 
     /// Takes what waits, as much as fits into one batch: first what was held back before.
     fn collect(&mut self, first: Option<Command>, batch: &mut Vec<Job>) {
-        let mut room = Room::default();
-        self.held.release(&mut room, batch);
+        let room = &mut self.room;
+        room.bytes = 0;
+        room.games.clear();
+        self.held.release(room, batch);
         let mut next = first;
         while !room.is_full(batch) {
             let Some(command) = next.take().or_else(|| self.queue.try_recv().ok()) else {
@@ -247,7 +275,7 @@ impl<E: Engine> Run<E> {
             };
             match command {
                 Command::Write(job) => {
-                    if let Some(job) = self.held.hold(&room, *job) {
+                    if let Some(job) = self.held.hold(room, *job) {
                         room.put(batch, job);
                     }
                 }
@@ -302,7 +330,27 @@ impl<E: Engine> Run<E> {
 #[derive(Default)]
 struct Room {
     bytes: usize,
-    games: HashSet<u64>,
+    games: HashSet<u64, BuildHasherDefault<Hashed>>,
+}
+
+/// Takes a number that is a hash already for its hash.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 impl Room {
@@ -324,7 +372,7 @@ impl Room {
 #[derive(Default)]
 struct Held {
     hasher: RandomState,
-    games: HashMap<u64, VecDeque<Job>>,
+    games: HashMap<u64, VecDeque<Job>, BuildHasherDefault<Hashed>>,
     /// Each of these games once, the longest waiting first.
     order: VecDeque<u64>,
 }

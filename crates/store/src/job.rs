@@ -1,7 +1,8 @@
 //! What waits for an engine: questions with the way back for their answers.
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
+use crate::committer::Permit;
 use crate::deadlines::{DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
 use crate::games::{Append, Appended, Created, GameKey, NewGame};
@@ -44,14 +45,7 @@ pub(crate) struct Pending<Q, A, E> {
     pub(crate) answer: Option<Result<A, E>>,
     reply: oneshot::Sender<Result<A, E>>,
     /// Keeps the question within the bounds of the queue until it is answered.
-    permits: Permits,
-}
-
-/// The room in the queue that a question takes.
-pub(crate) struct Permits {
-    /// One of the writes; dropped with the question, nobody looks at it.
-    pub(crate) _write: OwnedSemaphorePermit,
-    pub(crate) bytes: OwnedSemaphorePermit,
+    permit: Permit,
 }
 
 /// The same expression for the question of every job.
@@ -83,7 +77,7 @@ impl Job {
 
     /// Returns the bytes of the question, as the queue counts them.
     pub(crate) fn bytes(&self) -> usize {
-        each!(self, pending => pending.permits.bytes.num_permits())
+        each!(self, pending => pending.permit.bytes())
     }
 
     /// Sets the answer of a job that the engine could not do.
@@ -99,16 +93,12 @@ impl Job {
 
 impl<Q, A, E> Pending<Q, A, E> {
     /// Returns a question, and where its answer goes.
-    pub(crate) fn new(
-        question: Q,
-        reply: oneshot::Sender<Result<A, E>>,
-        permits: Permits,
-    ) -> Self {
+    pub(crate) fn new(question: Q, reply: oneshot::Sender<Result<A, E>>, permit: Permit) -> Self {
         Self {
             question,
             answer: None,
             reply,
-            permits,
+            permit,
         }
     }
 

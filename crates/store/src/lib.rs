@@ -36,6 +36,7 @@ mod log;
 mod questions;
 mod sqlite;
 mod store;
+pub mod wrap;
 
 pub use deadlines::{Deadlines, DueGame, Postponement};
 pub use error::{AppendError, CreateError, Fault, InvalidField, OpenError, Problem, ReadError};

@@ -5,7 +5,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::query::{self, Standing};
-use super::request::{Digest, digest};
+use super::request::{Digest, KEY_BYTES, digest};
 use super::writer::Writer;
 use crate::chain;
 use crate::error::{AppendError, CreateError};
@@ -32,7 +32,7 @@ pub(super) struct Head {
 
 /// The request of one of the newest entries of a game.
 pub(super) struct Newest {
-    pub(super) request: Digest,
+    pub(super) key: [u8; KEY_BYTES],
     pub(super) position: i64,
 }
 
@@ -94,8 +94,8 @@ impl Writer {
             due_us: None,
             held: false,
         };
+        // Its first write looks it up: many games are created long before they are played.
         self.keep_deadline(&mut head, game.deadline_us)?;
-        self.remember(game.key.clone(), head);
         Ok(Ok(Created::New(GameRow {
             key: game.key.clone(),
             genesis: game.genesis.clone(),
@@ -160,13 +160,11 @@ impl Writer {
         &mut self,
         append: &Append,
     ) -> rusqlite::Result<Result<Appended, AppendError>> {
-        let Some(mut head) = self.take_head(&append.key)? else {
-            return Ok(Err(AppendError::NotFound));
-        };
         let request = digest(&append.request);
-        let result = self.append_to(&mut head, append, request)?;
-        self.remember(append.key.clone(), head);
-        Ok(result)
+        self.with_head(&append.key, |writer, head| {
+            writer.append_to(head, append, request)
+        })
+        .map(|result| result.unwrap_or(Err(AppendError::NotFound)))
     }
 
     fn append_to(
@@ -175,9 +173,9 @@ impl Writer {
         append: &Append,
         request: Digest,
     ) -> rusqlite::Result<Result<Appended, AppendError>> {
-        if let Some(newest) = head.newest.iter().find(|newest| newest.request == request) {
-            let answer = query::entry_answer(&self.connection, head.game_id, newest.position)?;
-            return Ok(repeated(answer, append));
+        if let Some(newest) = head.newest.iter().find(|newest| newest.key == request.key) {
+            let known = query::entry_answer(&self.connection, head.game_id, newest.position)?;
+            return Ok(repeated(known, request, append));
         }
         let refused = refuse(head, append);
         if refused.is_none() {
@@ -205,7 +203,7 @@ impl Writer {
             }
         }
         match query::indexed_answer(&self.connection, head.game_id, request)? {
-            Some(answer) => Ok(repeated(answer, append)),
+            Some(known) => Ok(repeated(known, request, append)),
             None => match refused {
                 Some(error) => Ok(Err(error)),
                 // Neither stored nor known: the tables contradict themselves.
@@ -231,8 +229,8 @@ impl Writer {
             .connection
             .prepare_cached(
                 "INSERT OR ROLLBACK INTO entries (position, platform_id, game_id, sequence, \
-                 previous, request, content_hash, update_time_us, chain, bytes) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 previous, request, request_rest, content_hash, update_time_us, chain, bytes) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             )?
             .execute(params![
                 position,
@@ -240,7 +238,8 @@ impl Writer {
                 head.game_id,
                 sequence,
                 head.position,
-                request,
+                request.key,
+                request.rest,
                 append.content_hash,
                 effect.update_time_us,
                 chain,
@@ -254,7 +253,10 @@ impl Writer {
         head.sequence = sequence;
         head.position = position;
         head.chain = chain;
-        head.newest.push(Newest { request, position });
+        head.newest.push(Newest {
+            key: request.key,
+            position,
+        });
         self.index_if_due(head)?;
         if effect.state != head.state {
             self.connection
@@ -284,13 +286,14 @@ impl Writer {
         let inserted = self
             .connection
             .prepare_cached(
-                "INSERT OR ROLLBACK INTO refusals (game_id, sequence, request, content_hash, \
-                 answer) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT OR ROLLBACK INTO refusals (game_id, sequence, request, request_rest, \
+                 content_hash, answer) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
             .execute(params![
                 head.game_id,
                 head.sequence,
-                request,
+                request.key,
+                request.rest,
                 append.content_hash,
                 answer
             ])?;
@@ -305,12 +308,32 @@ impl Writer {
         }))
     }
 
-    /// Takes the head of a game out of memory while it changes: what fails halfway must not stay.
-    pub(super) fn take_head(&mut self, key: &GameKey) -> rusqlite::Result<Option<Head>> {
-        match self.heads.remove(key) {
-            Some(head) => Ok(Some(head)),
-            None => self.load_head(key),
+    /// Lets `change` work on the head of a game; none where there is no such game.
+    ///
+    /// What fails halfway must not stay in memory: a failure makes all heads be forgotten.
+    pub(super) fn with_head<T>(
+        &mut self,
+        key: &GameKey,
+        change: impl FnOnce(&mut Self, &mut Head) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        let mut heads = std::mem::take(&mut self.heads);
+        if !heads.contains_key(key) {
+            let Some(head) = self.load_head(key)? else {
+                self.heads = heads;
+                return Ok(None);
+            };
+            if heads.len() >= self.options.cached_heads {
+                // Rare and cheap to make good: some look-ups for each game that is still played.
+                heads.clear();
+            }
+            heads.insert(key.clone(), head);
         }
+        let result = match heads.get_mut(key) {
+            Some(head) => change(self, head).map(Some),
+            None => Ok(None),
+        };
+        self.heads = heads;
+        result
     }
 
     fn load_head(&self, key: &GameKey) -> rusqlite::Result<Option<Head>> {
@@ -327,7 +350,7 @@ impl Writer {
                  WHERE platforms.name = ?1 AND games.name = ?2",
             )?
             .query_row([&key.platform, &key.game], |row| {
-                newest = query::digests(row.get_ref(9)?.as_blob()?);
+                newest = query::keys(row.get_ref(9)?.as_blob()?);
                 Ok(Head {
                     game_id: row.get(0)?,
                     platform_id: row.get(1)?,
@@ -354,17 +377,9 @@ impl Writer {
         head.newest = newest
             .into_iter()
             .zip(positions)
-            .map(|(request, position)| Newest { request, position })
+            .map(|(key, position)| Newest { key, position })
             .collect();
         Ok(Some(head))
-    }
-
-    pub(super) fn remember(&mut self, key: GameKey, head: Head) {
-        if self.heads.len() >= self.options.cached_heads {
-            // Rare and cheap to make good: some look-ups for each game that is still played.
-            self.heads.clear();
-        }
-        self.heads.insert(key, head);
     }
 }
 
@@ -390,8 +405,12 @@ fn refuse(head: &Head, append: &Append) -> Option<AppendError> {
 }
 
 /// Returns what a repetition is answered: the first answer, if it asked for the same.
-fn repeated(answer: Answer, append: &Append) -> Result<Appended, AppendError> {
-    if answer.content_hash == append.content_hash {
+fn repeated(
+    (rest, answer): ([u8; 8], Answer),
+    request: Digest,
+    append: &Append,
+) -> Result<Appended, AppendError> {
+    if rest == request.rest && answer.content_hash == append.content_hash {
         Ok(Appended::Repeated(answer))
     } else {
         Err(AppendError::RequestIdReused)

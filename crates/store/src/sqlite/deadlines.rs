@@ -55,20 +55,17 @@ impl Writer {
         &mut self,
         postponement: &Postponement,
     ) -> rusqlite::Result<Result<(), AppendError>> {
-        let Some(mut head) = self.take_head(&postponement.key)? else {
-            return Ok(Err(AppendError::NotFound));
-        };
-        let result = if head.sequence == postponement.expected_sequence {
-            self.set_deadline(&mut head, postponement.deadline_us)?;
-            Ok(())
-        } else {
-            Err(AppendError::Moved {
-                actual: head.sequence,
-                chain: head.chain,
-            })
-        };
-        self.remember(postponement.key.clone(), head);
-        Ok(result)
+        self.with_head(&postponement.key, |writer, head| {
+            if head.sequence != postponement.expected_sequence {
+                return Ok(Err(AppendError::Moved {
+                    actual: head.sequence,
+                    chain: head.chain,
+                }));
+            }
+            writer.set_deadline(head, postponement.deadline_us)?;
+            Ok(Ok(()))
+        })
+        .map(|result| result.unwrap_or(Err(AppendError::NotFound)))
     }
 
     /// Claims games that may be due by a time, earliest first.

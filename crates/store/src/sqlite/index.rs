@@ -30,12 +30,12 @@ impl Writer {
             .prepare_cached("INSERT INTO runs (game_id, sequence, positions) VALUES (?1, ?2, ?3)")?
             .execute(params![head.game_id, head.sequence, positions])?;
         // In the order of the index, so that each of its pages is looked for once.
-        head.newest.sort_unstable_by_key(|newest| newest.request);
+        head.newest.sort_unstable_by_key(|newest| newest.key);
         let mut insert = self
             .connection
             .prepare_cached("INSERT INTO requests (game_id, request, place) VALUES (?1, ?2, ?3)")?;
         for newest in head.newest.drain(..) {
-            insert.execute(params![head.game_id, newest.request, newest.position])?;
+            insert.execute(params![head.game_id, newest.key, newest.position])?;
         }
         self.connection
             .prepare_cached("UPDATE heads SET newest = x'' WHERE game_id = ?1")?

@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
-use super::request::{DIGEST_BYTES, Digest, digest};
+use super::request::{Digest, KEY_BYTES, digest};
 use crate::games::{Answer, AnswerBody, GameHead, GameKey, GameRow, RequestKey, StoredEntry};
 use crate::limits::PAGE_BYTES;
 
@@ -128,65 +128,72 @@ pub(super) fn answer(
     let Some(game_id) = game_id(connection, key)? else {
         return Ok(None);
     };
-    let (request, newest) = (digest(request), newest_requests(connection, game_id)?);
-    let Some(index) = newest.iter().position(|known| *known == request) else {
-        return indexed_answer(connection, game_id, request);
+    let (request, newest) = (digest(request), newest_keys(connection, game_id)?);
+    let found = match newest.iter().position(|key| *key == request.key) {
+        None => indexed_answer(connection, game_id, request)?,
+        Some(index) => {
+            let standing = standing(connection, game_id)?;
+            let after = standing.sequence - (newest.len() - index) as i64;
+            let positions = newest_positions(connection, game_id, standing, after)?;
+            match positions.first() {
+                Some(position) => Some(entry_answer(connection, game_id, *position)?),
+                None => None,
+            }
+        }
     };
-    let standing = standing(connection, game_id)?;
-    let after = standing.sequence - (newest.len() - index) as i64;
-    let positions = newest_positions(connection, game_id, standing, after)?;
-    match positions.first() {
-        Some(position) => entry_answer(connection, game_id, *position).map(Some),
-        None => Ok(None),
-    }
+    Ok(found
+        .filter(|(rest, _)| *rest == request.rest)
+        .map(|(_, answer)| answer))
 }
 
-/// The answer of a request that is not among the newest of its game.
+/// The answer of a request that is not among the newest of its game, with the rest of its digest.
 pub(super) fn indexed_answer(
     connection: &Connection,
     game_id: i64,
     request: Digest,
-) -> rusqlite::Result<Option<Answer>> {
+) -> rusqlite::Result<Option<([u8; 8], Answer)>> {
     let place = connection
         .prepare_cached("SELECT place FROM requests WHERE game_id = ?1 AND request = ?2")?
-        .query_row(params![game_id, request], |row| row.get::<_, i64>(0))
+        .query_row(params![game_id, request.key], |row| row.get::<_, i64>(0))
         .optional()?;
     match place {
         None => Ok(None),
         Some(position) if position > 0 => entry_answer(connection, game_id, position).map(Some),
         Some(refusal) => connection
             .prepare_cached(
-                "SELECT content_hash, sequence, answer FROM refusals \
+                "SELECT request_rest, content_hash, sequence, answer FROM refusals \
                  WHERE refusal_id = ?1 AND game_id = ?2",
             )?
             .query_row([-refusal, game_id], |row| {
-                Ok(Answer {
-                    content_hash: row.get(0)?,
-                    sequence: row.get(1)?,
-                    body: AnswerBody::Refusal(row.get(2)?),
-                })
+                let answer = Answer {
+                    content_hash: row.get(1)?,
+                    sequence: row.get(2)?,
+                    body: AnswerBody::Refusal(row.get(3)?),
+                };
+                Ok((row.get(0)?, answer))
             })
             .map(Some),
     }
 }
 
-/// The answer that the entry at a position was.
+/// The answer that the entry at a position was, with the rest of the digest of its request.
 pub(super) fn entry_answer(
     connection: &Connection,
     game_id: i64,
     position: i64,
-) -> rusqlite::Result<Answer> {
+) -> rusqlite::Result<([u8; 8], Answer)> {
     connection
         .prepare_cached(
-            "SELECT content_hash, sequence, bytes FROM entries \
+            "SELECT request_rest, content_hash, sequence, bytes FROM entries \
              WHERE position = ?1 AND game_id = ?2",
         )?
         .query_row([position, game_id], |row| {
-            Ok(Answer {
-                content_hash: row.get(0)?,
-                sequence: row.get(1)?,
-                body: AnswerBody::Entry(row.get(2)?),
-            })
+            let answer = Answer {
+                content_hash: row.get(1)?,
+                sequence: row.get(2)?,
+                body: AnswerBody::Entry(row.get(3)?),
+            };
+            Ok((row.get(0)?, answer))
         })
 }
 
@@ -284,21 +291,21 @@ fn standing(connection: &Connection, game_id: i64) -> rusqlite::Result<Standing>
             Ok(Standing {
                 sequence: row.get(0)?,
                 position: row.get(1)?,
-                newest: row.get::<_, u32>(2)? as usize / DIGEST_BYTES,
+                newest: row.get::<_, u32>(2)? as usize / KEY_BYTES,
             })
         })
 }
 
-/// The requests in the head of a game, oldest first.
-fn newest_requests(connection: &Connection, game_id: i64) -> rusqlite::Result<Vec<Digest>> {
+/// The keys of the requests in the head of a game, oldest first.
+fn newest_keys(connection: &Connection, game_id: i64) -> rusqlite::Result<Vec<[u8; KEY_BYTES]>> {
     connection
         .prepare_cached("SELECT newest FROM heads WHERE game_id = ?1")?
-        .query_row([game_id], |row| Ok(digests(row.get_ref(0)?.as_blob()?)))
+        .query_row([game_id], |row| Ok(keys(row.get_ref(0)?.as_blob()?)))
 }
 
 /// Takes the requests of a head apart.
-pub(super) fn digests(newest: &[u8]) -> Vec<Digest> {
-    newest.as_chunks::<DIGEST_BYTES>().0.to_vec()
+pub(super) fn keys(newest: &[u8]) -> Vec<[u8; KEY_BYTES]> {
+    newest.as_chunks::<KEY_BYTES>().0.to_vec()
 }
 
 /// Reads an entry from the columns sequence, position, chain, bytes.

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, TryAcquireError};
 
 use super::connection::open_reader;
 use super::fault;
-use crate::committer::admit;
 use crate::error::{Fault, ReadError};
-use crate::limits::{QUEUE_READS_MAX, READERS};
+use crate::limits::{OVERLOADED_RETRY_AFTER, QUEUE_READS_MAX, READERS};
 use crate::store::Read;
 
 /// The readers of one store.
@@ -41,7 +40,18 @@ impl Readers {
         question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Read<'a, T> {
         Box::pin(async move {
-            let admitted = admit(&self.admitted, 1, "reads", QUEUE_READS_MAX)?;
+            let admitted =
+                self.admitted
+                    .clone()
+                    .try_acquire_owned()
+                    .map_err(|error| match error {
+                        TryAcquireError::NoPermits => Fault::Overloaded {
+                            queue: "reads",
+                            limit: QUEUE_READS_MAX,
+                            retry_after: OVERLOADED_RETRY_AFTER,
+                        },
+                        TryAcquireError::Closed => Fault::Closed,
+                    })?;
             let running = self
                 .running
                 .clone()
@@ -121,7 +131,6 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::limits::OVERLOADED_RETRY_AFTER;
     use crate::sqlite::connection::{lock, open_writer};
 
     #[tokio::test]

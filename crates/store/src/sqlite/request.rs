@@ -4,20 +4,27 @@ use sha2::{Digest as _, Sha256};
 
 use crate::games::RequestKey;
 
-/// The bytes of a digest, as the schema checks them.
-pub(super) const DIGEST_BYTES: usize = 16;
+/// The bytes of the first half of a digest, as the schema checks them.
+pub(super) const KEY_BYTES: usize = 8;
 
-/// The first half of the SHA-256 of a request's scope and id: short, so that indexes are, and
-/// long enough that nobody finds two requests of the same digest.
-pub(super) type Digest = [u8; DIGEST_BYTES];
+/// The first half of a SHA-256 of a request's scope and id, in two parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Digest {
+    /// What is unique and looked up: short, so that what keeps it is.
+    pub(super) key: [u8; KEY_BYTES],
+    /// What tells whether it is the same request. Of two requests with the same key only one can
+    /// be stored; nobody meets them by chance.
+    pub(super) rest: [u8; 8],
+}
 
 /// Returns the digest of a request.
 pub(super) fn digest(request: &RequestKey) -> Digest {
     let mut hasher = Sha256::new();
     hasher.update([request.scope]);
     hasher.update(request.id.as_bytes());
-    let whole: [u8; 32] = hasher.finalize().into();
-    let mut half = [0; DIGEST_BYTES];
-    half.copy_from_slice(&whole[..DIGEST_BYTES]);
-    half
+    let hash: [u8; 32] = hasher.finalize().into();
+    let (mut key, mut rest) = ([0; 8], [0; 8]);
+    key.copy_from_slice(&hash[..8]);
+    rest.copy_from_slice(&hash[8..16]);
+    Digest { key, rest }
 }

@@ -21,11 +21,15 @@ const MIGRATIONS: &[&str] = &[FIRST];
 /// batch lands on a page of its own. The newest requests of a game are therefore kept in its
 /// head, and move into the indexes some dozens at a time; see `index.rs`.
 ///
-/// No sequence and no request of a game can come twice, and no position either: the triggers on
-/// entries and refusals hold that, whoever writes. The head admits only the entry that follows
-/// it. A request must be neither among the newest in the head nor in the index, where refusals
-/// are, too. A request that is in the index makes an insertion do nothing; everything else that
-/// must not be ends the transaction.
+/// No sequence and no request of a game can come twice: the triggers on entries and refusals hold
+/// that, whoever writes. The head admits only the entry that follows it. A request must be neither
+/// among the newest in the head nor in the index, where refusals are, too. A request that is in
+/// the index makes an insertion do nothing; everything else that must not be ends the transaction.
+/// That a position comes twice the primary key prevents, and for those that were deleted their
+/// trigger keeps where to go on.
+///
+/// A request is the two halves of its digest, see `request.rs`; the first is unique, the second
+/// tells whether it is the same.
 const FIRST: &str = "
 CREATE TABLE platforms (
     platform_id INTEGER PRIMARY KEY,
@@ -64,7 +68,7 @@ CREATE TABLE labels (
 CREATE UNIQUE INDEX labels_by_game ON labels (game_id, key, value);
 
 -- Where each game stands: the sequence and position of its last entry, 0 before the first, the
--- number of its refusals, and the digests of the requests of its newest entries, oldest first.
+-- number of its refusals, and the requests of its newest entries, oldest first.
 CREATE TABLE heads (
     game_id INTEGER PRIMARY KEY REFERENCES games,
     sequence INTEGER NOT NULL,
@@ -80,7 +84,8 @@ CREATE TABLE entries (
     game_id INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
     previous INTEGER NOT NULL,
-    request BLOB NOT NULL CHECK (length(request) = 16),
+    request BLOB NOT NULL CHECK (length(request) = 8),
+    request_rest BLOB NOT NULL,
     content_hash BLOB NOT NULL,
     update_time_us INTEGER NOT NULL,
     chain BLOB NOT NULL,
@@ -91,7 +96,8 @@ CREATE TABLE refusals (
     refusal_id INTEGER PRIMARY KEY AUTOINCREMENT,
     game_id INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
-    request BLOB NOT NULL CHECK (length(request) = 16),
+    request BLOB NOT NULL CHECK (length(request) = 8),
+    request_rest BLOB NOT NULL,
     content_hash BLOB NOT NULL,
     answer BLOB NOT NULL
 ) STRICT;
@@ -140,8 +146,6 @@ CREATE TRIGGER entries_once BEFORE INSERT ON entries BEGIN
         AND instr(newest, NEW.request) = 0;
     SELECT RAISE(ROLLBACK, 'the entry does not follow the head of its game')
     WHERE changes() = 0;
-    SELECT RAISE(ROLLBACK, 'the position was used before')
-    WHERE NEW.position <= (SELECT position FROM deleted);
 END;
 CREATE TRIGGER entries_deleted AFTER DELETE ON entries BEGIN
     UPDATE deleted SET position = OLD.position WHERE position < OLD.position;
