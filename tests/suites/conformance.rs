@@ -62,19 +62,15 @@ fn every_case_is_ruled_right_by_a_server_that_runs() {
     let files = [
         "cases/own.jsonl",
         "cases/own_laws.jsonl",
+        "cases/arbiters.jsonl",
+        "cases/turn2.jsonl",
         "chess/reports.jsonl",
         "pgn/reports.jsonl",
     ];
     let own: usize = files.iter().map(|file| lines(file).len()).sum();
-    let [own_events, own_laws, board, records] = files.map(data);
-    let files = [
-        laws.as_path(),
-        &reports,
-        &own_events,
-        &own_laws,
-        &board,
-        &records,
-    ];
+    let own_files = files.map(data);
+    let mut files = vec![laws.as_path(), &reports];
+    files.extend(own_files.iter().map(PathBuf::as_path));
     let output = conform(&files, Some(&referee), &[]);
     let out = text(&output.stdout);
     assert!(output.status.success(), "{out}{}", text(&output.stderr));

@@ -4,9 +4,9 @@ use std::process::Command;
 
 use referee_api::v1;
 use referee_api::v1::rules_service_client::RulesServiceClient;
-use referee_tests::lines;
 use referee_tests::process::{Referee, binary};
 use referee_tests::wire;
+use referee_tests::{lines, root};
 use serde_json::Value;
 use tokio_stream::iter;
 
@@ -143,6 +143,11 @@ async fn all_who_judge_a_record_judge_it_alike() {
             false,
         ),
         ("1. e4 {open", &["unclosed-comment"], false),
+        (
+            "[Result \"1-0\"]\n\n1. e4 e5 1/2-1/2",
+            &["result-mismatch"],
+            true,
+        ),
     ];
     let text: String = records
         .map(|(text, ..)| format!("[Event \"x\"]\n{text}\n\n"))
@@ -301,6 +306,73 @@ async fn what_is_imported_is_exported_again() {
             "{pgn}"
         );
     }
+}
+
+/// Records whose clocks do not follow from their time control are imported with the clocks that
+/// they show, and no flag falls that did not.
+#[tokio::test]
+async fn clocks_are_imported_as_they_are_shown() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let files = [
+        ("daily", &["23:41:10", "22:05:00", "23:50:02"][..], "*"),
+        (
+            "daily-three-days",
+            &["71:41:10", "60:05:00", "71:50:02"],
+            "1-0",
+        ),
+        (
+            "late-period",
+            &[
+                "0:03:00", "0:04:00", "0:01:00", "0:03:30", "0:00:10", "0:03:00", "0:01:50",
+            ],
+            "*",
+        ),
+    ];
+    for profile in ["chesscom", "lichess", "fide_online", "fide_standard"] {
+        for (name, clocks, result) in files {
+            let path = root().join(format!("tests/data/cases/turn2/{name}.pgn"));
+            let game_id = format!("{name}-{}", profile.replace('_', "-"));
+            let request = v1::ImportPgnRequest {
+                pgn: std::fs::read_to_string(path).expect("the file is there"),
+                game_id: game_id.clone(),
+                request_id: wire::fresh_id(),
+                rule_profile: Some(v1::RuleProfile {
+                    name: profile.to_owned(),
+                    ..v1::RuleProfile::default()
+                }),
+                ..v1::ImportPgnRequest::default()
+            };
+            let imported = games.import_pgn(request).await.expect("imported");
+            let faults = imported.into_inner().faults;
+            assert!(faults.is_empty(), "{name}: {faults:?}");
+            let export = v1::ExportPgnRequest {
+                name: format!("games/{game_id}"),
+            };
+            let exported = games.export_pgn(export).await.expect("exported");
+            let pgn = exported.into_inner().pgn;
+            let shown = pgn.split("[%clk ").skip(1);
+            let shown: Vec<&str> = shown.filter_map(|text| text.split(']').next()).collect();
+            assert_eq!(shown, clocks, "{name}, {profile}: {pgn}");
+            assert!(pgn.trim_end().ends_with(result), "{name}, {profile}: {pgn}");
+        }
+    }
+    let path = root().join("tests/data/cases/turn2/unread-control.pgn");
+    let request = v1::ImportPgnRequest {
+        pgn: std::fs::read_to_string(path).expect("the file is there"),
+        game_id: "unread".to_owned(),
+        request_id: wire::fresh_id(),
+        ..v1::ImportPgnRequest::default()
+    };
+    let imported = games.import_pgn(request).await.expect("imported");
+    let faults = imported.into_inner().faults;
+    let mut told = faults.iter().filter(|fault| !fault.error);
+    let [control, clocks] = [told.next(), told.next()].map(|fault| {
+        let fault = fault.expect("two faults are told");
+        fault.text.as_str()
+    });
+    assert!(control.contains("TimeControl"), "{control}");
+    assert!(clocks.contains("clocks are left out"), "{clocks}");
 }
 
 #[tokio::test]

@@ -175,7 +175,11 @@ pub(crate) fn examine(
         }
         MateTest::Off => return CanMate::Yes(Vec::new()),
         MateTest::Material => material_forbids(position, side),
-        MateTest::OwnMaterial | MateTest::IcsTable => is_lone_minor(position, side),
+        MateTest::OwnMaterial => {
+            let is_draw = question.purpose == Purpose::DeadPosition;
+            is_lone_minor(position, side) || (is_draw && are_knights_against_king(position, side))
+        }
+        MateTest::IcsTable => is_lone_minor(position, side),
         MateTest::UscfTable => match question.purpose {
             Purpose::DeadPosition => uscf_draw(position),
             Purpose::Flag => is_lone_minor(position, side) || uscf_two_knights(position, side),
@@ -216,6 +220,15 @@ fn is_lone_minor(position: &Position, side: Color) -> bool {
     let own = board.color(side);
     let minors = own & (board.role(Role::Bishop) | board.role(Role::Knight));
     own.count() == 1 || (own.count() == 2 && minors.any())
+}
+
+/// A king with two knights against a bare king, which chess.com draws at once, though the knights
+/// still win on time.
+fn are_knights_against_king(position: &Position, side: Color) -> bool {
+    let board = position.board();
+    board.color(side).count() == 3
+        && board.pieces(side, Role::Knight).count() == 2
+        && board.color(!side).count() == 1
 }
 
 /// A king with two knights against an opponent without pawns (US Chess 14E).

@@ -69,7 +69,7 @@ pub struct PendingClaim {
     pub side: Color,
     /// Whether the arbiter has put off the decision.
     pub postponed: bool,
-    /// Whether the claimant's flag has fallen since.
+    /// Whether a flag has fallen since, that of the claimant or the other.
     pub flag_fallen: bool,
 }
 
@@ -125,7 +125,8 @@ pub struct Standing {
     pub touched: Touched,
     /// Whether the side to move has announced that it adjusts pieces (4.2.1).
     pub adjusting: bool,
-    /// The move that was released on the board and binds (4.7).
+    /// The move that was released on the board and binds (4.7); of castling by hand the squares of
+    /// king and rook, once both were released.
     pub released: Option<(Square, Square)>,
     /// The piece of promotion that has touched its square (4.4.4).
     pub promotion: Option<(Square, Role)>,

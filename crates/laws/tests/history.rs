@@ -121,7 +121,7 @@ fn compare(history: &History, plain: &Plain) -> Result<(), TestCaseError> {
         let uci = before.and_then(|before| moves.get(before).copied());
         prop_assert_eq!(history.move_to(number as u32), uci);
     }
-    let mut illegal: Vec<u32> = (1..)
+    let illegal: Vec<u32> = (1..)
         .zip(&plain.moves)
         .filter(|it| it.1.1)
         .map(|it| it.0)
@@ -130,7 +130,6 @@ fn compare(history: &History, plain: &Plain) -> Result<(), TestCaseError> {
         let stands = illegal.contains(&(number as u32));
         prop_assert_eq!(history.is_illegal_move_to(number as u32), stands);
     }
-    illegal.reverse();
     prop_assert_eq!(history.illegal_plies().collect::<Vec<_>>(), illegal);
     let resets = |ply: usize| plain.positions[ply].halfmove_clock() == 0;
     prop_assert_eq!(history.last_reset_ply(), plain.last(resets));

@@ -8,9 +8,10 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use referee_chess::sliders::Portable;
-use referee_chess::{Color, Position};
+use referee_chess::{Color, Position, PositionKey};
 
 use crate::board::{Black, Board, Side, White};
+use crate::key::unpack;
 use crate::table::{Key, Table, TableUse};
 
 macro_rules! tuned {
@@ -36,6 +37,31 @@ macro_rules! tuned {
     reason = "the same source is compiled for other processors"
 )]
 mod bits;
+
+/// Calls a function of the hot module that is right for the processor, compiled for a side.
+macro_rules! tuned_call {
+    (@in $module:ident, $sliders:expr, $turn:expr, $function:ident($($argument:expr),*)) => {
+        match $turn {
+            Color::White => {
+                $module::engine::$function::<_, White>($sliders, $($argument),*)
+            }
+            Color::Black => {
+                $module::engine::$function::<_, Black>($sliders, $($argument),*)
+            }
+        }
+    };
+    ($processor:expr, $turn:expr, $function:ident $arguments:tt) => {{
+        #[cfg(target_arch = "x86_64")]
+        if $processor == Processor::Native
+            && has_bit_instructions()
+            && let Some(pext) = referee_chess::sliders::Pext::detect()
+        {
+            // SAFETY: the processor has all the instructions that the module is compiled for.
+            return unsafe { tuned_call!(@in bits, pext, $turn, $function $arguments) };
+        }
+        tuned_call!(@in plain, Portable, $turn, $function $arguments)
+    }};
+}
 
 /// Which instructions a count is done with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,11 +165,21 @@ impl<'a> Context<'a> {
 
     /// Counts the paths of `depth` moves from a position.
     pub(crate) fn count(&self, position: &Position, depth: u32) -> Count {
+        let (board, en_passant) = Board::new(position);
+        self.count_board(&board, en_passant, position.turn(), depth)
+    }
+
+    /// Counts the paths of `depth` moves from the position that has a key.
+    pub(crate) fn count_key(&self, key: PositionKey, depth: u32) -> Count {
+        let (board, en_passant, turn) = unpack(key);
+        self.count_board(&board, en_passant, turn, depth)
+    }
+
+    fn count_board(&self, board: &Board, en_passant: u64, turn: Color, depth: u32) -> Count {
         if depth == 0 {
             return Count::Done(1);
         }
-        let (board, en_passant) = Board::new(position);
-        let paths = self.dispatch(&board, en_passant, position.turn(), depth);
+        let paths = self.dispatch(board, en_passant, turn, depth);
         if self.is_cancelled() {
             Count::Cancelled
         } else if paths == u128::MAX {
@@ -154,34 +190,34 @@ impl<'a> Context<'a> {
     }
 
     fn dispatch(&self, board: &Board, en_passant: u64, turn: Color, depth: u32) -> u128 {
-        let bulk = self.means.last_ply == LastPly::Bulk;
-        macro_rules! call {
-            ($module:ident, $sliders:expr) => {
-                match (turn, bulk) {
-                    (Color::White, true) => $module::engine::count_wide::<_, White>(
-                        $sliders, self, board, en_passant, depth,
-                    ),
-                    (Color::Black, true) => $module::engine::count_wide::<_, Black>(
-                        $sliders, self, board, en_passant, depth,
-                    ),
-                    (Color::White, false) => $module::engine::count_each::<_, White>(
-                        $sliders, self, board, en_passant, depth,
-                    ),
-                    (Color::Black, false) => $module::engine::count_each::<_, Black>(
-                        $sliders, self, board, en_passant, depth,
-                    ),
-                }
-            };
+        match self.means.last_ply {
+            LastPly::Bulk => tuned_call!(
+                self.means.processor,
+                turn,
+                count_wide(self, board, en_passant, depth)
+            ),
+            LastPly::Each => tuned_call!(
+                self.means.processor,
+                turn,
+                count_each(self, board, en_passant, depth)
+            ),
         }
-        #[cfg(target_arch = "x86_64")]
-        if self.means.processor == Processor::Native
-            && has_bit_instructions()
-            && let Some(pext) = referee_chess::sliders::Pext::detect()
-        {
-            // SAFETY: the processor has all the instructions that the module is compiled for.
-            return unsafe { call!(bits, pext) };
-        }
-        call!(plain, Portable)
+    }
+}
+
+/// Adds the key of the position after each legal move in the position that has a key.
+pub(crate) fn add_children(processor: Processor, key: PositionKey, into: &mut Vec<PositionKey>) {
+    let (board, en_passant, turn) = unpack(key);
+    tuned_call!(processor, turn, children(&board, en_passant, into));
+}
+
+/// Returns the number of paths of one or two moves from the position that has a key, 1 for none.
+pub(crate) fn count_shallow(processor: Processor, key: PositionKey, depth: u32) -> u64 {
+    let (board, en_passant, turn) = unpack(key);
+    match depth {
+        0 => 1,
+        1 => tuned_call!(processor, turn, leaf(&board, en_passant)),
+        _ => tuned_call!(processor, turn, count_two(&board, en_passant)),
     }
 }
 

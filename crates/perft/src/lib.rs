@@ -2,7 +2,10 @@
 //! thread or on all; with a hash table or without.
 //!
 //! [`simple`] counts move by move and is the oracle of everything else; [`count`] is fast on one
-//! thread; [`Run`] spreads a count over threads, shares a [`Table`] among them, and can be stopped
+//! thread. A large count is three things: a [`Plan`] cuts the tree into distinct positions, sorted
+//! by their exact keys, in bounded memory; a [`Counter`] counts tasks of them on all threads, with
+//! a warm [`Table`] if there is one; a [`Tally`] takes each count once and adds up when all are
+//! there. They need not be in one process. Where they are, [`Run`] joins them, and can be stopped
 //! and taken up again. Whole suites run with
 //! `for f in SUITES; do referee perft --suite $f --max-nodes 100000000000 || break; done`.
 //!
@@ -18,16 +21,31 @@ pub mod limits;
 pub mod simple;
 
 mod board;
+mod counter;
 mod fast;
-mod frontier;
+mod key;
+mod plan;
+mod records;
+mod refine;
 mod run;
+mod sorter;
+mod spill;
 mod statistics;
 mod suite;
 mod table;
+mod tally;
+mod task;
 
+pub use counter::{CountError, Counted, Counter, Watch};
 pub use fast::{Count, LastPly, Means, Processor, count};
-pub use frontier::{Frontier, Unit};
-pub use run::{Checkpoint, Ending, Options, Progress, Run, RunError, Total};
+pub use key::{KEY_LENGTH, KeyError, key_from_bytes, key_to_bytes, read_key};
+pub use plan::{Plan, PlanError};
+pub use records::Share;
+pub use refine::Cut;
+pub use run::{Checkpoint, Ending, Options, Progress, Run, RunError};
+pub use spill::{MemoryReader, MemoryRun, MemorySpill, MemoryWriter, Spill, SpillRun};
 pub use statistics::{Statistics, statistics, statistics_on_threads};
 pub use suite::{Case, SuiteError, SuiteFault, read_position, read_suite};
 pub use table::{Table, TableError, TableUse};
+pub use tally::{Accepted, Summation, Tally, Total, TotalError};
+pub use task::{Calibration, ReportError, Task, TaskError, TaskSize, Tasks};

@@ -1,28 +1,26 @@
-//! A count on many threads that can be watched, stopped and taken up again.
+//! A count of a whole tree in one process: a plan, a counter and a tally.
 
 use core::fmt;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::Mutex;
+use core::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::ThreadPoolBuilder;
-use referee_chess::{Move, Position};
+use referee_chess::Position;
 
-use crate::fast::{Context, Count, LastPly, Means, Processor};
-use crate::frontier::Frontier;
-use crate::limits::{DEPTH_MAX, THREADS_MAX, UNITS_PER_THREAD_MIN};
+use crate::counter::{CountError, Counter};
+use crate::fast::{LastPly, Means, Processor};
+use crate::limits::{
+    DEPTH_MAX, RUN_BYTES_MAX, RUN_CHILDREN_MAX, RUN_REST_MIN, RUN_TASK_COST_MIN, RUN_TASKS,
+    TASK_POSITIONS_MAX,
+};
+use crate::plan::{Plan, PlanError};
+use crate::refine::Cut;
+use crate::spill::MemorySpill;
 use crate::table::{Table, TableUse};
+use crate::tally::{Tally, Total, TotalError};
+use crate::task::{Task, TaskSize};
 
-/// A unit is estimated by counting so many plies of it.
-const ESTIMATE_DEPTH: u32 = 2;
-
-/// A run is not cut into units of fewer plies.
-const UNIT_DEPTH_MIN: u32 = 3;
-
-/// What to count, and how.
+/// How to count, and who is told.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// The number of threads; 0 for one on each core.
-    pub threads: usize,
     /// The instructions to use.
     pub processor: Processor,
     /// How the last ply is counted.
@@ -31,43 +29,40 @@ pub struct Options<'a> {
     pub table: Option<&'a Table>,
     /// The run stops soon after this becomes true.
     pub cancelled: Option<&'a AtomicBool>,
-    /// Called after each unit, by any thread, one call at a time.
+    /// Called now and then, by any thread, one call at a time.
     pub watch: Option<&'a (dyn Fn(Progress) + Sync)>,
 }
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// How many units are counted, and how many there are.
-    pub units_done: usize,
-    /// See `units_done`.
-    pub units: usize,
-    /// How many paths are counted so far, each unit once for each path that leads to it.
+    /// How many positions of the plan are counted.
+    pub positions_done: u64,
+    /// How many positions there are.
+    pub positions: u64,
+    /// How many paths are counted so far, each position once for each path that leads to it.
     pub nodes: u128,
     /// The share of the work that is done, from 0 to 1, by an estimate.
     pub share: f64,
 }
 
-/// A count that is done in units.
+/// A count of all paths of a depth from a position.
 #[derive(Debug)]
 pub struct Run {
-    depth: u32,
-    frontier: Frontier,
-    /// The paths of each unit, once counted.
-    counts: Vec<Option<u128>>,
-    /// How large the tree of each unit is, roughly, for one path to it.
-    costs: Vec<u64>,
+    counter: Counter,
+    plan: Plan,
+    tally: Tally,
 }
 
 /// A run cannot be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum RunError {
     /// The depth is above [`DEPTH_MAX`].
     Depth(u32),
-    /// The number of threads is above [`THREADS_MAX`].
-    Threads(usize),
-    /// The machine does not give the threads.
-    NoThreads,
+    /// The threads cannot count.
+    Count(CountError),
+    /// The tree cannot be cut.
+    Plan(PlanError),
     /// There are 2 to the power of 128 paths or more.
     TooMany,
     /// The checkpoint is one of another count.
@@ -78,39 +73,55 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Depth(depth) => write!(f, "the depth {depth} is above {DEPTH_MAX}"),
-            Self::Threads(threads) => {
-                write!(f, "the number of threads {threads} is above {THREADS_MAX}")
-            }
-            Self::NoThreads => {
-                f.write_str("this machine does not start the threads: ask for fewer")
-            }
-            Self::TooMany => f.write_str("there are 2^128 paths or more: ask for a smaller depth"),
+            Self::Count(error) => error.fmt(f),
+            Self::Plan(error) => error.fmt(f),
+            Self::TooMany => CountError::TooMany.fmt(f),
             Self::OtherRun => f.write_str(
                 "the checkpoint belongs to another position, depth or version: remove it to \
-                 begin anew",
+                 begin from the start",
             ),
         }
     }
 }
 
-impl core::error::Error for RunError {}
+impl core::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Count(error) => error.source(),
+            Self::Plan(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
-/// What a run came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Total {
-    /// The number of paths.
-    pub nodes: u128,
-    /// The number of paths by first move, in the order of the moves' names.
-    pub divide: Vec<(Move, u128)>,
-    /// What was done with the hash table.
-    pub table: TableUse,
+impl From<CountError> for RunError {
+    fn from(error: CountError) -> RunError {
+        match error {
+            CountError::TooMany => RunError::TooMany,
+            error => RunError::Count(error),
+        }
+    }
+}
+
+impl From<PlanError> for RunError {
+    fn from(error: PlanError) -> RunError {
+        match error {
+            PlanError::Depth(depth) => RunError::Depth(depth),
+            error => RunError::Plan(error),
+        }
+    }
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// All is counted.
-    Done(Total),
+    Done {
+        /// What it came to.
+        total: Total,
+        /// What was done with the hash table by this process.
+        table: TableUse,
+    },
     /// It was cancelled; [`Run::checkpoint`] has what is counted so far.
     Cancelled,
 }
@@ -120,77 +131,57 @@ pub enum Ending {
 pub struct Checkpoint {
     /// The depth of the whole.
     pub depth: u32,
-    /// The plies from the root to the units.
-    pub plies: u32,
-    /// What tells these units from those of other positions.
-    pub fingerprint: u64,
-    /// The number of each unit that is counted, and its paths.
-    pub counted: Vec<(usize, u128)>,
+    /// The fingerprint of the plan.
+    pub fingerprint: [u8; 32],
+    /// Counts of positions that follow each other, by the number of the first of them.
+    pub counted: Vec<(u64, Vec<u128>)>,
 }
 
 impl Run {
-    /// Prepares to count the paths of `depth` moves from a position on some threads (0 for one on
-    /// each core): cuts the tree into units.
+    /// Prepares to count the paths of `depth` moves from a position on so many threads (0 for one
+    /// on each core): cuts the tree into distinct positions.
     ///
     /// # Errors
     ///
-    /// Where depth or threads are above their limits.
+    /// Where depth or threads are above their limits, or the tree cannot be cut.
     pub fn new(position: &Position, depth: u32, threads: usize) -> Result<Run, RunError> {
         if depth > DEPTH_MAX {
             return Err(RunError::Depth(depth));
         }
-        if threads > THREADS_MAX {
-            return Err(RunError::Threads(threads));
-        }
-        let threads = if threads == 0 {
-            rayon::current_num_threads()
-        } else {
-            threads
+        let counter = Counter::new(threads)?;
+        let cut = Cut {
+            plies_min: 1,
+            rest_min: RUN_REST_MIN,
+            cost_max: 0,
+            children_max: RUN_CHILDREN_MAX,
         };
-        let units = threads * UNITS_PER_THREAD_MIN;
-        let frontier = Frontier::with_units(position, units, depth, UNIT_DEPTH_MIN);
-        Ok(Run::of(frontier, depth))
-    }
-
-    /// Prepares to count the rest of a tree below a frontier.
-    fn of(frontier: Frontier, depth: u32) -> Run {
-        let rest = depth.saturating_sub(frontier.plies).min(ESTIMATE_DEPTH);
-        let context = Context::new(Means::default());
-        let cost = |position| match context.count(position, rest) {
-            Count::Done(paths) => u64::try_from(paths).unwrap_or(u64::MAX),
-            Count::Cancelled | Count::TooMany => u64::MAX,
-        };
-        let costs = frontier
-            .units
-            .iter()
-            .map(|unit| cost(&unit.position))
-            .collect();
-        Run {
-            depth,
-            counts: vec![None; frontier.units.len()],
-            frontier,
-            costs,
-        }
+        let spill = MemorySpill::new(RUN_BYTES_MAX);
+        let plan =
+            counter.install(|| Plan::build(position, depth, cut, &spill, Means::default()))?;
+        Ok(Run {
+            tally: Tally::new(&plan),
+            counter,
+            plan,
+        })
     }
 
     /// Prepares to go on from a checkpoint.
     ///
     /// # Errors
     ///
-    /// Where the checkpoint is one of another count.
-    pub fn resume(position: &Position, checkpoint: &Checkpoint) -> Result<Run, RunError> {
-        if checkpoint.depth > DEPTH_MAX || checkpoint.plies > checkpoint.depth.max(1) {
+    /// Those of [`Run::new`], and where the checkpoint is one of another count.
+    pub fn resume(
+        position: &Position,
+        checkpoint: &Checkpoint,
+        threads: usize,
+    ) -> Result<Run, RunError> {
+        let mut run = Run::new(position, checkpoint.depth, threads)?;
+        if run.plan.fingerprint() != checkpoint.fingerprint {
             return Err(RunError::OtherRun);
         }
-        let frontier = Frontier::at(position, checkpoint.plies);
-        let is_same =
-            frontier.plies == checkpoint.plies && frontier.fingerprint() == checkpoint.fingerprint;
-        if !is_same {
-            return Err(RunError::OtherRun);
-        }
-        let mut run = Run::of(frontier, checkpoint.depth);
-        for &(index, paths) in &checkpoint.counted {
-            *run.counts.get_mut(index).ok_or(RunError::OtherRun)? = Some(paths);
+        for (first, counts) in &checkpoint.counted {
+            let recorded = run.tally.record(*first, counts);
+            recorded.map_err(|_| RunError::OtherRun)?;
         }
         Ok(run)
     }
@@ -198,188 +189,129 @@ impl Run {
     /// Returns what is counted so far.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        let counted = self.counts.iter().enumerate();
         Checkpoint {
-            depth: self.depth,
-            plies: self.frontier.plies,
-            fingerprint: self.frontier.fingerprint(),
-            counted: counted
-                .filter_map(|(index, &paths)| Some((index, paths?)))
-                .collect(),
+            depth: self.plan.depth(),
+            fingerprint: self.plan.fingerprint(),
+            counted: self.tally.parts(),
         }
     }
 
-    /// Returns how many units there are.
+    /// Returns how many distinct positions there are to count.
     #[must_use]
-    pub fn units(&self) -> usize {
-        self.frontier.units.len()
+    pub fn positions(&self) -> u64 {
+        self.plan.positions()
     }
 
-    /// Counts what is not counted yet, the largest units first.
+    /// Returns how many of them are counted.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        self.tally.counted()
+    }
+
+    /// Counts what is not counted yet.
     ///
     /// # Errors
     ///
-    /// Where the threads cannot be started, or the total has no room in 128 bits.
+    /// Where the total has no room in 128 bits, or the machine has no memory for the work.
     pub fn count(&mut self, options: Options<'_>) -> Result<Ending, RunError> {
-        if options.threads > THREADS_MAX {
-            return Err(RunError::Threads(options.threads));
+        let cost = self.plan.cost();
+        let size = TaskSize {
+            cost: (cost / RUN_TASKS).max(RUN_TASK_COST_MIN),
+            positions: TASK_POSITIONS_MAX,
+        };
+        let mut account = Account {
+            cost,
+            positions: self.plan.positions(),
+            ..Account::default()
+        };
+        for task in self.plan.tasks(|_| size) {
+            let task = task?;
+            for range in self.tally.missing(&task) {
+                let part = task.part(range);
+                account.count(&self.counter, &mut self.tally, &part, options)?;
+            }
+            if is_cancelled(options) {
+                return Ok(Ending::Cancelled);
+            }
+            account.finish(&task, &self.tally);
         }
-        if self.depth == 0 {
-            return Ok(Ending::Done(Total {
-                nodes: 1,
-                divide: Vec::new(),
-                table: TableUse::default(),
-            }));
+        match self.tally.total(&self.plan) {
+            Ok(total) => Ok(Ending::Done {
+                total,
+                table: account.table,
+            }),
+            Err(TotalError::TooMany) => Err(RunError::TooMany),
+            Err(TotalError::Plan(error)) => Err(RunError::Plan(error)),
+            Err(TotalError::Missing(_)) => Ok(Ending::Cancelled),
+            Err(TotalError::OtherPlan | TotalError::Order(_)) => Err(RunError::OtherRun),
         }
-        let mut order: Vec<usize> = (0..self.counts.len())
-            .filter(|&index| self.counts[index].is_none())
-            .collect();
-        order.sort_by_key(|&index| core::cmp::Reverse(self.costs[index]));
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(options.threads)
-            .build()
-            .map_err(|_| RunError::NoThreads)?;
-        let state = Mutex::new(State::new(self));
-        let next = AtomicUsize::new(0);
-        pool.broadcast(|_| {
-            let used = self.work(&order, &next, options, &state);
-            let mut state = state.lock().unwrap_or_else(|poison| poison.into_inner());
-            state.table += used;
-        });
-        let state = state
-            .into_inner()
-            .unwrap_or_else(|poison| poison.into_inner());
-        self.counts = state.counts;
-        if state.is_too_many {
-            return Err(RunError::TooMany);
-        }
-        if self.counts.iter().any(Option::is_none) {
-            return Ok(Ending::Cancelled);
-        }
-        self.total(state.table).map(Ending::Done)
     }
+}
 
-    /// Counts units until none is left, on one thread.
-    fn work(
-        &self,
-        order: &[usize],
-        next: &AtomicUsize,
+fn is_cancelled(options: Options<'_>) -> bool {
+    let flag = options.cancelled;
+    flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// How far a run is; nothing that the total depends on.
+#[derive(Default)]
+struct Account {
+    cost: u128,
+    cost_done: u128,
+    positions: u64,
+    nodes: u128,
+    table: TableUse,
+}
+
+impl Account {
+    /// Counts a part of a task, or as much of it as there is time for.
+    fn count(
+        &mut self,
+        counter: &Counter,
+        tally: &mut Tally,
+        part: &Task,
         options: Options<'_>,
-        state: &Mutex<State>,
-    ) -> TableUse {
-        let context = Context::new(Means {
+    ) -> Result<(), RunError> {
+        let means = Means {
             processor: options.processor,
             last_ply: options.last_ply,
             table: options.table,
             cancelled: options.cancelled,
-        });
-        let rest = self.depth - self.frontier.plies;
-        while let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if context.is_cancelled() {
-                break;
-            }
-            let count = context.count(&self.frontier.units[index].position, rest);
-            let mut state = state.lock().unwrap_or_else(|poison| poison.into_inner());
-            match count {
-                Count::Done(paths) => {
-                    state.add(self, index, paths);
-                    if let Some(watch) = options.watch {
-                        watch(state.progress());
-                    }
-                }
-                Count::Cancelled => break,
-                Count::TooMany => {
-                    state.is_too_many = true;
-                    next.store(order.len(), Ordering::Relaxed);
-                }
-            }
-        }
-        context.table_use()
-    }
-
-    /// Adds up the units, each as often as paths lead to it.
-    fn total(&self, table: TableUse) -> Result<Total, RunError> {
-        let mut sums = vec![0u128; self.frontier.first_moves.len()];
-        for (unit, count) in self.frontier.units.iter().zip(&self.counts) {
-            for &(index, paths) in &unit.paths {
-                let sum = &mut sums[index as usize];
-                *sum = count
-                    .and_then(|count| count.checked_mul(paths))
-                    .and_then(|product| sum.checked_add(product))
-                    .ok_or(RunError::TooMany)?;
-            }
-        }
-        let nodes = sums
-            .iter()
-            .try_fold(0u128, |total, &sum| total.checked_add(sum))
-            .ok_or(RunError::TooMany)?;
-        let mut divide: Vec<(Move, u128)> = self
-            .frontier
-            .first_moves
-            .iter()
-            .copied()
-            .zip(sums)
-            .collect();
-        divide.sort_by_cached_key(|(mv, _)| format!("{mv:?}"));
-        Ok(Total {
-            nodes,
-            divide,
-            table,
-        })
-    }
-}
-
-/// What the threads of a run share.
-struct State {
-    counts: Vec<Option<u128>>,
-    units_done: usize,
-    nodes: u128,
-    cost_done: f64,
-    cost: f64,
-    table: TableUse,
-    is_too_many: bool,
-}
-
-impl State {
-    fn new(run: &Run) -> State {
-        let mut state = State {
-            counts: vec![None; run.counts.len()],
-            units_done: 0,
-            nodes: 0,
-            cost_done: 0.0,
-            cost: run.costs.iter().map(|&cost| cost as f64).sum(),
-            table: TableUse::default(),
-            is_too_many: false,
         };
-        for (index, count) in run.counts.iter().enumerate() {
-            if let &Some(paths) = count {
-                state.add(run, index, paths);
+        let done = tally.counted();
+        let report = |share| {
+            if let Some(watch) = options.watch {
+                watch(self.progress(done, part, share));
             }
-        }
-        state
-    }
-
-    fn add(&mut self, run: &Run, index: usize, paths: u128) {
-        let multiplicity = run.frontier.units[index].multiplicity();
-        self.counts[index] = Some(paths);
-        self.units_done += 1;
-        self.nodes = self
-            .nodes
-            .saturating_add(paths.saturating_mul(multiplicity));
-        self.cost_done += run.costs[index] as f64;
-    }
-
-    fn progress(&self) -> Progress {
-        let share = if self.cost > 0.0 {
-            self.cost_done / self.cost
-        } else {
-            1.0
         };
+        let counted = counter.count(part, means, Some(&report))?;
+        self.table += counted.table;
+        for (place, counts) in counted.parts() {
+            let first = part.first() + place as u64;
+            let recorded = tally.record(first, &counts);
+            recorded.map_err(|_| RunError::OtherRun)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a task that is counted.
+    fn finish(&mut self, task: &Task, tally: &Tally) {
+        self.cost_done = self.cost_done.saturating_add(task.cost());
+        for (index, position) in (0..task.len()).zip(task.first()..) {
+            let paths = tally.get(position).unwrap_or_default();
+            let nodes = paths.saturating_mul(task.multiplicity(index));
+            self.nodes = self.nodes.saturating_add(nodes);
+        }
+    }
+
+    /// How far it is when so much of a part of a task is done.
+    fn progress(&self, done: u64, part: &Task, share: f64) -> Progress {
+        let cost = self.cost_done as f64 + part.cost() as f64 * share;
         Progress {
-            units_done: self.units_done,
-            units: self.counts.len(),
+            positions_done: done + (part.len() as f64 * share) as u64,
+            positions: self.positions,
             nodes: self.nodes,
-            share: share.min(1.0),
+            share: (cost / (self.cost as f64).max(1.0)).min(1.0),
         }
     }
 }

@@ -2,15 +2,24 @@
 
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::io;
 
-use rayon::ThreadPoolBuilder;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use referee_chess::{Bitboard, File, Move, MoveKind, Position, Square};
 
-use crate::frontier::{Frontier, Unit};
-use crate::limits::{DEPTH_MAX, THREADS_MAX, UNITS_PER_THREAD_MIN};
+use crate::counter::Counter;
+use crate::fast::Means;
+use crate::key::read_key;
+use crate::limits::{DEPTH_MAX, RUN_BYTES_MAX, TASK_POSITIONS_MAX};
+use crate::plan::{Plan, PlanError};
+use crate::refine::Cut;
 use crate::run::RunError;
+use crate::spill::MemorySpill;
+use crate::task::TaskSize;
+
+/// The tree is not cut into positions with fewer plies left, nor where a ply had more children.
+const UNIT_DEPTH_MIN: u32 = 2;
+const CHILDREN_MAX: u64 = 1 << 20;
 
 /// Above this depth it is asked whether the count was cancelled.
 const CANCEL_DEPTH: u32 = 2;
@@ -177,36 +186,53 @@ pub fn statistics_on_threads(
     if depth > DEPTH_MAX {
         return Err(RunError::Depth(depth));
     }
-    if threads > THREADS_MAX {
-        return Err(RunError::Threads(threads));
-    }
+    let counter = Counter::new(threads)?;
     if depth <= 1 {
         return Ok(Some(statistics(position, depth)));
     }
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|_| RunError::NoThreads)?;
-    let units = pool.current_num_threads() * UNITS_PER_THREAD_MIN;
-    let frontier = Frontier::with_units(position, units, depth, 1);
-    let rest = depth - frontier.plies;
-    let parts = || {
-        let one = |unit: &Unit| {
-            let mut found = Statistics::default();
-            visit(&unit.position, rest, cancelled, &mut found);
-            found.times(unit.multiplicity())
-        };
-        frontier
-            .units
-            .par_iter()
-            .map(one)
-            .reduce(Statistics::default, |mut sum, part| {
-                sum += part;
-                sum
-            })
+    let cut = Cut {
+        plies_min: 1,
+        rest_min: UNIT_DEPTH_MIN,
+        cost_max: 0,
+        children_max: CHILDREN_MAX,
     };
-    let found = pool.install(parts);
-    Ok((!cancelled.load(Ordering::Relaxed)).then_some(found))
+    let means = Means {
+        cancelled: Some(cancelled),
+        ..Means::default()
+    };
+    let spill = MemorySpill::new(RUN_BYTES_MAX);
+    let size = TaskSize {
+        cost: u128::MAX,
+        positions: TASK_POSITIONS_MAX,
+    };
+    let mode = position.castling_mode();
+    let parts = || -> Result<Statistics, PlanError> {
+        let plan = Plan::build(position, depth, cut, &spill, means)?;
+        let mut found = Statistics::default();
+        for task in plan.tasks(|_| size) {
+            let task = task?;
+            let one = |index: usize| -> Result<Statistics, PlanError> {
+                let position = read_key(task.keys()[index], mode)
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+                let mut found = Statistics::default();
+                visit(&position, task.rest(), cancelled, &mut found);
+                Ok(found.times(task.multiplicity(index)))
+            };
+            let places = (0..task.len()).into_par_iter();
+            found += places
+                .map(one)
+                .try_reduce(Statistics::default, |mut sum, part| {
+                    sum += part;
+                    Ok(sum)
+                })?;
+        }
+        Ok(found)
+    };
+    match counter.install(parts) {
+        Ok(found) => Ok((!cancelled.load(Ordering::Relaxed)).then_some(found)),
+        Err(PlanError::Cancelled) => Ok(None),
+        Err(error) => Err(RunError::Plan(error)),
+    }
 }
 
 fn visit(position: &Position, depth: u32, cancelled: &AtomicBool, found: &mut Statistics) {

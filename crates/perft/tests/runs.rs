@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use referee_chess::{CastlingMode, Position, Tolerance};
 use referee_perft::{
-    Ending, LastPly, Options, Processor, Run, RunError, Table, Total, limits, simple,
+    CountError, Ending, LastPly, Options, Processor, Progress, Run, RunError, Table, Total, limits,
+    simple,
 };
 
 use random::Chance;
@@ -21,10 +22,10 @@ fn kiwipete() -> Position {
     position("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1")
 }
 
-fn total(position: &Position, depth: u32, options: Options<'_>) -> Total {
-    let mut run = Run::new(position, depth, options.threads).expect("the run can be done");
+fn total(position: &Position, depth: u32, threads: usize, options: Options<'_>) -> Total {
+    let mut run = Run::new(position, depth, threads).expect("the run can be done");
     match run.count(options).expect("the run ends") {
-        Ending::Done(total) => total,
+        Ending::Done { total, .. } => total,
         Ending::Cancelled => panic!("nobody cancelled"),
     }
 }
@@ -53,11 +54,10 @@ fn check_all_ways(position: &Position, depth: u32) {
         for (hash, key_set) in [(None, 0), (Some(1), 1), (Some(1), 2)] {
             let table = hash.map(|mib| Table::new(mib, key_set).expect("1 MiB is there"));
             let options = Options {
-                threads,
                 table: table.as_ref(),
                 ..Options::default()
             };
-            let found = total(position, depth, options);
+            let found = total(position, depth, threads, options);
             assert_eq!(
                 found.nodes, expected,
                 "{position} at {depth}, {threads}, {hash:?}"
@@ -81,12 +81,11 @@ fn no_bulk_and_portable_runs_agree() {
     for processor in [Processor::Native, Processor::Portable] {
         for last_ply in [LastPly::Bulk, LastPly::Each] {
             let options = Options {
-                threads: 2,
                 processor,
                 last_ply,
                 ..Options::default()
             };
-            assert_eq!(total(&kiwipete(), 4, options).nodes, 4_085_603);
+            assert_eq!(total(&kiwipete(), 4, 2, options).nodes, 4_085_603);
         }
     }
 }
@@ -96,48 +95,77 @@ fn a_run_that_is_stopped_goes_on_from_its_checkpoint() {
     let start = Position::startpos();
     let table = Table::new(4, 0).expect("4 MiB are there");
     let cancelled = AtomicBool::new(false);
-    let seen = AtomicUsize::new(0);
     let mut run = Run::new(&start, 6, 2).expect("the run can be done");
-    let watch = |progress: referee_perft::Progress| {
-        assert!(progress.units_done <= progress.units);
+    let watch = |progress: Progress| {
+        assert!(progress.positions_done <= progress.positions);
         assert!((0.0..=1.0).contains(&progress.share));
-        if seen.fetch_add(1, Ordering::Relaxed) == 100 {
+        if progress.positions_done > 1_000 {
             cancelled.store(true, Ordering::Relaxed);
         }
     };
     let options = Options {
-        threads: 2,
+        last_ply: LastPly::Each,
         table: Some(&table),
         cancelled: Some(&cancelled),
         watch: Some(&watch),
         ..Options::default()
     };
-    assert_eq!(run.count(options), Ok(Ending::Cancelled));
+    assert_eq!(run.count(options).ok(), Some(Ending::Cancelled));
+    assert_eq!(run.positions(), 5_362);
+    assert!((1_000..5_362).contains(&run.counted()), "{}", run.counted());
     let checkpoint = run.checkpoint();
-    assert!(checkpoint.counted.len() > 100 && checkpoint.counted.len() < run.units());
+    let counted = checkpoint.counted.iter().map(|part| part.1.len() as u64);
+    assert_eq!(counted.sum::<u64>(), run.counted());
 
-    let mut run = Run::resume(&start, &checkpoint).expect("the checkpoint fits");
-    let rest = AtomicUsize::new(0);
-    let watch = |_| {
-        rest.fetch_add(1, Ordering::Relaxed);
+    // It goes on from there, with the same table or in another process; what the stopped threads
+    // left in the table must not be wrong.
+    cancelled.store(false, Ordering::Relaxed);
+    let mut resumed = Run::resume(&start, &checkpoint, 1).expect("the checkpoint fits");
+    assert_eq!(resumed.counted(), run.counted());
+    let before = run.counted();
+    let least = AtomicUsize::new(usize::MAX);
+    let watch = |progress: Progress| {
+        least.fetch_min(progress.positions_done as usize, Ordering::Relaxed);
     };
-    // The same table: what the stopped threads left there must not be wrong.
     let options = Options {
-        threads: 2,
         table: Some(&table),
         watch: Some(&watch),
         ..Options::default()
     };
-    match run.count(options) {
-        Ok(Ending::Done(total)) => assert_eq!(total.nodes, 119_060_324),
-        other => panic!("{other:?}"),
+    for run in [&mut run, &mut resumed] {
+        match run.count(options) {
+            Ok(Ending::Done { total, .. }) => assert_eq!(total.nodes, 119_060_324),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(run.counted(), 5_362);
     }
-    let again = rest.load(Ordering::Relaxed);
-    assert_eq!(again + checkpoint.counted.len(), run.units());
-    assert_eq!(
-        Run::resume(&kiwipete(), &checkpoint).err(),
-        Some(RunError::OtherRun)
-    );
+    assert!(least.into_inner() as u64 > before);
+}
+
+#[test]
+fn a_checkpoint_of_another_count_is_refused() {
+    let start = Position::startpos();
+    let run = Run::new(&start, 6, 1).expect("the run can be done");
+    let checkpoint = run.checkpoint();
+    let mut deeper = checkpoint.clone();
+    deeper.depth += 1;
+    let mut longer = checkpoint.clone();
+    longer.counted.push((run.positions() - 1, vec![1, 2]));
+    for (position, checkpoint) in [
+        (&kiwipete(), &checkpoint),
+        (&start, &deeper),
+        (&start, &longer),
+    ] {
+        let refused = Run::resume(position, checkpoint, 1).err();
+        assert!(matches!(refused, Some(RunError::OtherRun)), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_run_tells_for_how_many_paths_its_positions_stand() {
+    let found = total(&Position::startpos(), 7, 2, Options::default());
+    assert_eq!((found.positions, found.paths), (72_078, 197_281));
+    assert_eq!(found.nodes, 3_195_901_860);
 }
 
 #[test]
@@ -147,16 +175,12 @@ fn totals_beyond_64_bits_are_exact() {
     let lone = position("4k3/8/8/8/8/8/8/4K3 w - - 0 1");
     let table = Table::new(16, 0).expect("16 MiB are there");
     let options = Options {
-        threads: 2,
         table: Some(&table),
         ..Options::default()
     };
     for depth in [5, 12, 26] {
-        assert_eq!(
-            total(&lone, depth, options).nodes,
-            kings(4, 60, depth),
-            "{depth}"
-        );
+        let found = total(&lone, depth, 2, options).nodes;
+        assert_eq!(found, kings(4, 60, depth), "{depth}");
     }
     assert!(kings(4, 60, 26) > u128::from(u64::MAX));
 }
@@ -184,18 +208,15 @@ fn kings(white: usize, black: usize, depth: u32) -> u128 {
 fn limits_are_held() {
     let start = Position::startpos();
     let depth = limits::DEPTH_MAX + 1;
-    assert_eq!(
-        Run::new(&start, depth, 1).err(),
-        Some(RunError::Depth(depth))
-    );
+    let refused = Run::new(&start, depth, 1).err();
+    assert!(matches!(refused, Some(RunError::Depth(found)) if found == depth));
     let threads = limits::THREADS_MAX + 1;
-    assert_eq!(
-        Run::new(&start, 1, threads).err(),
-        Some(RunError::Threads(threads))
-    );
+    let refused = Run::new(&start, 1, threads).err();
+    let is_told = |error| matches!(error, RunError::Count(CountError::Threads(n)) if n == threads);
+    assert!(refused.is_some_and(is_told));
     let mate = position("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1");
     for depth in 1..=3 {
-        assert_eq!(total(&mate, depth, Options::default()).nodes, 0);
+        assert_eq!(total(&mate, depth, 1, Options::default()).nodes, 0);
     }
-    assert_eq!(total(&mate, 0, Options::default()).nodes, 1);
+    assert_eq!(total(&mate, 0, 1, Options::default()).nodes, 1);
 }

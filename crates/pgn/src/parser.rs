@@ -13,9 +13,10 @@
 //! - at the number 1 of White after a blank line, if it has moves;
 //! - at a section of tags that follows a blank line inside a comment that was left open.
 //!
-//! Comments between games belong to none of them, and are passed over. So is a result between games,
-//! with a fault: files have results twice, at the end of a line and on the next, more often than
-//! games of which nothing is known but how they ended. With one tag before it a result is a game.
+//! Comments between games belong to none of them, and are passed over. So is a result between
+//! games, with a fault: files have results twice, at the end of a line and on the next, more often
+//! than games of which nothing is known but how they ended. Behind tags a result is a game without
+//! moves.
 
 mod comment;
 mod moves;

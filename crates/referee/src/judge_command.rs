@@ -3,6 +3,7 @@
 
 mod games;
 mod output;
+mod printable;
 mod source;
 mod split;
 
@@ -22,6 +23,7 @@ use referee_laws::{PROFILE_NAMES, Profile};
 use crate::EXIT_USAGE;
 use games::{Judge, Line};
 use output::{Output, Summary};
+use printable::{Escape, Printable, printable};
 use source::{PIECE_BYTES, Source};
 use split::{Splitter, Work};
 
@@ -95,19 +97,28 @@ impl JudgeArguments {
         pool: &rayon::ThreadPool,
         summary: &mut Summary,
     ) -> io::Result<()> {
+        let escape = match self.json {
+            true => Escape::Json,
+            false => Escape::Braces,
+        };
         let mut output = Output {
-            out: BufWriter::new(io::stdout().lock()),
+            out: Printable::new(BufWriter::new(io::stdout().lock()), escape),
             as_json: self.json,
             shows_warnings: self.warnings,
             is_quiet: self.quiet,
             summary,
         };
         for path in &self.files {
+            let before = output.summary.games;
             let failure = judge_file(path, judge, pool, &mut output)?;
-            if let Some(error) = failure {
+            let has_games = output.summary.games > before;
+            let failure = failure.map(|error| error.to_string());
+            let no_game = || "there is no game in it".to_owned();
+            if let Some(why) = failure.or_else(|| (!has_games).then(no_game)) {
                 output.summary.failed_files += 1;
                 output.out.flush()?;
-                eprintln!("error: {}: {error}", path.display());
+                let text = format!("error: {}: {why}", path.display());
+                eprintln!("{}", printable(&text, Escape::Braces));
             }
         }
         let Output {

@@ -12,6 +12,6 @@ pub(crate) const MATE_SUITE_LINE_BYTES_MAX: u64 = 1_024;
 pub(crate) const MATE_SUITE_BATCH: usize = 4_096;
 /// The longest suite of `referee perft`, in bytes.
 pub(crate) const PERFT_SUITE_BYTES_MAX: u64 = 256 << 20;
-/// The longest file that is read as a checkpoint of `referee perft`, in bytes: 200,000 units of 50
-/// bytes each and room to spare.
-pub(crate) const CHECKPOINT_BYTES_MAX: u64 = 32 << 20;
+/// The longest file that is read as a checkpoint of `referee perft`, in bytes: a count of 25 digits
+/// for each of the most positions that a count is cut into, and room to spare.
+pub(crate) const CHECKPOINT_BYTES_MAX: u64 = 256 << 20;

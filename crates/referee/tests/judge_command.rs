@@ -287,3 +287,96 @@ fn clean_games_leave_the_exit_code_of_success() {
     let (output, text) = run(&mut judge(&[&file]));
     assert_eq!(output.status.code(), Some(0), "{text}");
 }
+
+#[test]
+fn zstandard_may_begin_with_a_frame_that_is_passed_over() {
+    let cup =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/cases/turn2/cup.pgn.zst");
+    let (output, text) = run(&mut judge(&[cup.to_str().expect("the path is text")]));
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.starts_with("40 games, 240 plies: 40 clean"), "{last}");
+}
+
+#[test]
+fn a_file_that_is_none_of_games_is_named_and_not_clean() {
+    let folder = folder("judge-others");
+    let mut tar = vec![0; 512];
+    tar[257..262].copy_from_slice(b"ustar");
+    let packed = zstd::encode_all(&tar[..], 1).expect("it is written to memory");
+    let text = b"[Event \"x\"]\n\n1. e4 *\n";
+    let twice = zstd::encode_all(&zstd::encode_all(&text[..], 1).expect("memory")[..], 1);
+    let files: [(&str, &[u8], &str); 11] = [
+        ("a.zip", b"PK\x03\x04\x14\0", "a Zip archive"),
+        ("a.bz2", b"BZh91AY&SY", "bzip2"),
+        ("a.xz", b"\xfd7zXZ\0", "xz"),
+        ("a.7z", b"7z\xbc\xaf\x27\x1c", "7-Zip"),
+        ("a.tar", &tar, "a tar archive"),
+        ("a.tar.zst", &packed, "a tar archive"),
+        ("a.zst.zst", &twice.expect("memory"), "a second time"),
+        ("a.html", b"<!doctype html><html>", "a web page"),
+        ("empty.pgn", b"", "no game"),
+        ("result.pgn", b"1-0\n", "no game"),
+        ("chance.pgn", b"\x90\x01\xaa zq\n\x13\x05 w", "no game"),
+    ];
+    for (name, bytes, why) in files {
+        let file = write(&folder.join(name), bytes);
+        let (output, text) = run(&mut judge(&[&file]));
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{name}: {text}");
+        assert!(error.contains(why), "{name}: {error}");
+        assert!(text.ends_with("1 files failed\n"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn control_characters_do_not_reach_a_terminal() {
+    let folder = folder("judge-control");
+    let game = "[White \"a\u{1b}[31mred\u{9b}32m\u{202e}\"]\n[Black \"\u{7f}\u{7}b\"]\n\n1. e4 \u{1b}[2J e5 \
+                2. \u{9b}x *\n\u{1b}]0;title\n";
+    let file = write(&folder.join("a\u{1b}[31m.pgn"), game.as_bytes());
+    let missing = folder.join("\u{1b}[2Jmissing.pgn");
+    let missing = missing.to_str().expect("the path is text");
+    for arguments in [&["--warnings"][..], &["--json", "--warnings"], &[]] {
+        let (output, text) = run(judge(arguments).args([&file, missing]));
+        let error = String::from_utf8(output.stderr).expect("text");
+        let is_bad = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!text.contains(is_bad), "{text:?}");
+        assert!(!error.contains(is_bad), "{error:?}");
+        assert!(error.contains("\\u{1b}[2Jmissing.pgn"), "{error:?}");
+        if arguments.contains(&"--json") {
+            let white = &lines(&text)[0]["white"];
+            assert_eq!(white, "a\u{1b}[31mred\u{9b}32m\u{202e}", "nothing is lost");
+        } else {
+            assert!(text.contains("a\\u{1b}[31mred\\u{9b}32m"), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn two_results_that_differ_are_found() {
+    let folder = folder("judge-results");
+    let text =
+        "[Result \"1-0\"]\n\n1. e4 e5 1/2-1/2\n\n[Result \"1-0\"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n";
+    let file = write(&folder.join("games.pgn"), text.as_bytes());
+    let (output, text) = run(&mut judge(&["--json", &file]));
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let lines = lines(&text);
+    assert_eq!(kinds(&lines[0]), ["result-mismatch"]);
+    let found = &lines[0]["findings"][0];
+    assert_eq!(
+        (&found["recorded"], &found["marker"]),
+        (&"1-0".into(), &"1/2-1/2".into())
+    );
+    assert_eq!((&found["line"], &found["column"]), (&3.into(), &10.into()));
+    assert_eq!(
+        kinds(&lines[1]),
+        ["result-mismatch", "result-contradicts-board"]
+    );
+    assert_eq!(lines[2]["summary"]["doubtful_results"], 2);
+    let (_, text) = run(&mut judge(&[&file]));
+    assert!(
+        text.contains("the tag says 1-0, the end of the moves 1/2-1/2"),
+        "{text}"
+    );
+}

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use referee_chess::{Color, UciMove};
-use referee_laws::{Bonus, CLOCK_MS_MAX, ClockSetup, Clocks, Time, TimeControl};
+use referee_laws::{Bonus, CLOCK_MS_MAX, ClockSetup, Clocks, Time, TimeControl, TimeControlError};
 use referee_pgn::{Game, Note, Tags};
 
 /// A move with the time that it took.
@@ -21,21 +21,46 @@ pub struct TimedMove {
     pub set_ms: Option<u64>,
 }
 
-/// Reads the time control of the tags. Whether a bonus comes before the first move, which the tag
-/// does not say, is told by the first clock. `None` where the tags tell none, or none that can be
-/// read.
-#[must_use]
-pub fn read_control(game: &Game) -> Option<TimeControl> {
-    let text = game.tags.get(Tags::TIME_CONTROL)?;
-    let control = TimeControl::read_pgn(text).ok()??;
+/// Reads the time control of the tags; `None` where they tell none. Whether a bonus comes before
+/// the first move, which the tag does not say, is told by the first clock.
+///
+/// # Errors
+///
+/// Where the tag tells a time control that cannot be read, as one in words.
+///
+/// ```
+/// use referee_review::{read_control, read_one};
+///
+/// let read = |tag: &str| {
+///     let text = format!("[TimeControl \"{tag}\"]\n\n1. e4 *");
+///     read_one(text.as_bytes()).map(|reading| read_control(&reading.game))
+/// };
+/// assert!(read("180+2")?.is_ok_and(|control| control.is_some()));
+/// assert_eq!(read("?")?, Ok(None));
+/// assert!(read("75 min")?.is_err());
+/// # Ok::<(), referee_review::ReadOneError>(())
+/// ```
+pub fn read_control(game: &Game) -> Result<Option<TimeControl>, TimeControlError> {
+    let text = game.tags.get(Tags::TIME_CONTROL).unwrap_or("?");
+    let control = match TimeControl::read_pgn(text) {
+        Err(TimeControlError::Unknown) | Ok(None) => return Ok(None),
+        Ok(Some(control)) => control,
+        Err(error) => return Err(error),
+    };
     let first = control.period(0);
     let shown = game.notes.get(0).clock.map(|clock| clock.as_millis());
     let most = u128::from(first.time_ms + first.bonus.ms());
-    Some(control.with_increment_at_start(shown.is_some_and(|shown| shown > most)))
+    Ok(Some(control.with_increment_at_start(
+        shown.is_some_and(|shown| shown > most),
+    )))
 }
 
 /// Finds the time that each move took, so that under a time control the clock of the mover shows
 /// what the text tells after it.
+///
+/// A move that a record has was made in time, whatever the control lets one reckon: programs put
+/// the time of a period on the clock at another move, give each move its own, or write a delay as
+/// an increment. So no move takes more than the clock had, and the clock is set to what is shown.
 ///
 /// `is_over` says that the last move ended the game on the board, so that it brings no bonus.
 ///
@@ -44,7 +69,7 @@ pub fn read_control(game: &Game) -> Option<TimeControl> {
 ///
 /// let text = b"[TimeControl \"180+2\"]\n\n1. e4 {[%clk 0:02:58.5]} e5 {[%clk 0:03:10]} *";
 /// let game = read_one(text)?.game;
-/// let moves = time_moves(&game, read_control(&game).as_ref(), false);
+/// let moves = time_moves(&game, read_control(&game).ok().flatten().as_ref(), false);
 /// let told: Vec<_> = moves.iter().map(|mv| (mv.elapsed_ms, mv.set_ms)).collect();
 /// assert_eq!(told, [(3_500, None), (0, Some(190_000))]);
 /// # Ok::<(), referee_review::ReadOneError>(())
@@ -69,6 +94,18 @@ pub fn time_moves(game: &Game, control: Option<&TimeControl>, is_over: bool) -> 
 
 fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time that a move took, from what the clock would show if it had taken none, and what it
+/// shows.
+fn reckon(bonus: Bonus, unspent_ms: Option<u64>, left_ms: u64) -> u64 {
+    let unspent_ms = unspent_ms.unwrap_or(left_ms);
+    let unsaved_ms = match bonus {
+        // Of these no time is saved, so what was used of them cannot be told.
+        Bonus::Delay(ms) | Bonus::Bronstein(ms) if unspent_ms > left_ms => ms,
+        _ => 0,
+    };
+    unspent_ms.saturating_sub(left_ms) + unsaved_ms
 }
 
 /// The time that moves took, from what the clocks showed after them.
@@ -99,21 +136,20 @@ impl Spent {
             clocks.complete_move(side, at).clocks
         };
         let before_ms = clocks.side(side).left_ms.unwrap_or_default();
+        let unspent_ms = after(0).side(side).left_ms;
         let took = match clock_ms {
             None => elapsed_ms.unwrap_or(0),
             // A move that ends the game brings no bonus.
             Some(left_ms) if is_end => before_ms.saturating_sub(left_ms),
-            Some(left_ms) => {
-                let unspent_ms = after(0).side(side).left_ms.unwrap_or(left_ms);
-                let unsaved_ms = match clocks.side(side).bonus() {
-                    // Of these no time is saved, so what was used of them cannot be told.
-                    Bonus::Delay(ms) | Bonus::Bronstein(ms) if unspent_ms > left_ms => ms,
-                    _ => 0,
-                };
-                unspent_ms.saturating_sub(left_ms) + unsaved_ms
-            }
+            Some(left_ms) => reckon(clocks.side(side).bonus(), unspent_ms, left_ms),
         };
-        let took = took.min(CLOCK_MS_MAX);
+        let deadline = clocks.deadline().unwrap_or(since);
+        let most = deadline.since(since);
+        let took = match clock_ms {
+            // Nothing was put on the clock, or what was put on it hides what the move took.
+            Some(left_ms) if took > most => before_ms.saturating_sub(left_ms),
+            _ => took.min(most),
+        };
         let mut clocks = after(took);
         let shown_ms = clocks.side(side).left_ms;
         let set_ms = clock_ms.filter(|&ms| !is_end && Some(ms) != shown_ms);

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use referee_laws::{GameResult, NoMate, Outcome};
-use referee_pgn::{Fault, FaultKind};
+use referee_pgn::{Fault, FaultKind, Outcome as Written, Place};
 
 /// Something that speaks against the record of a game.
 ///
@@ -23,6 +23,15 @@ pub enum Finding {
     Unreadable {
         /// Where, and why.
         fault: Fault,
+    },
+    /// The record tells one result in its tags and another behind the moves.
+    ResultsDiffer {
+        /// The result of the tags, which is taken.
+        tag: Written,
+        /// The result behind the moves.
+        marker: Written,
+        /// Where the second stands.
+        place: Place,
     },
     /// The game was over, and went on.
     PlayedOn {
@@ -62,6 +71,7 @@ impl Finding {
         match self {
             Self::IllegalMove { .. } => "illegal-move",
             Self::Unreadable { fault } => fault.kind.name(),
+            Self::ResultsDiffer { .. } => "result-mismatch",
             Self::PlayedOn { .. } => "over-before",
             Self::ResultConflict { .. } => "result-contradicts-board",
             Self::WinnerCannotMate { .. } => "winner-cannot-mate",
@@ -87,7 +97,7 @@ impl Finding {
                 FaultKind::IllegalMove { illegal, .. } => Some(illegal.article()),
                 _ => Some("1.3"),
             },
-            Self::Unreadable { .. } => None,
+            Self::Unreadable { .. } | Self::ResultsDiffer { .. } => None,
             Self::PlayedOn { outcome, .. }
             | Self::ResultConflict { outcome, .. }
             | Self::ResultMissing { outcome } => deciding_article(outcome),
@@ -105,7 +115,9 @@ impl Finding {
             | Self::PlayedOn { .. }
             | Self::ResultConflict { .. } => true,
             // A result can be signed whatever the board, and what is missing is found again.
-            Self::WinnerCannotMate { .. } | Self::ResultMissing { .. } => false,
+            Self::WinnerCannotMate { .. }
+            | Self::ResultMissing { .. }
+            | Self::ResultsDiffer { .. } => false,
         }
     }
 
@@ -127,6 +139,10 @@ impl fmt::Display for Finding {
             Self::IllegalMove { fault, .. } | Self::Unreadable { fault } => {
                 write!(f, "{}.", fault.kind)
             }
+            Self::ResultsDiffer { tag, marker, .. } => write!(
+                f,
+                "The record tells {tag} in its tags and {marker} behind the moves."
+            ),
             Self::PlayedOn { ply, outcome, .. } => write!(
                 f,
                 "The game was over after ply {ply} and went on. {}",
@@ -167,6 +183,12 @@ impl fmt::Display for Brief<'_> {
                 write!(f, "illegal at ply {}: {fault}", u64::from(*ply) + 1)
             }
             Finding::Unreadable { fault } => fault.fmt(f),
+            Finding::ResultsDiffer { tag, marker, place } => {
+                write!(
+                    f,
+                    "{place}: the tag says {tag}, the end of the moves {marker}"
+                )
+            }
             Finding::PlayedOn {
                 ply,
                 beyond,

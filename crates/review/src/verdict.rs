@@ -6,7 +6,7 @@ use referee_chess::{CastlingMode, Move, Position};
 use referee_laws::{
     GameResult, History, Outcome, Profile, Variant, cannot_have_won, end_by_itself,
 };
-use referee_pgn::{Fault, FaultKind, Reading, Severity};
+use referee_pgn::{Fault, FaultKind, Outcome as Written, Reading, Severity};
 
 use crate::Finding;
 
@@ -29,7 +29,7 @@ impl Verdict {
     /// Judges a game as it was read. The variant of the profile is that of the game.
     ///
     /// The first position that ends the game decides: what is played after it is not looked at.
-    /// Faults of the text that leave no doubt about the game are no findings.
+    /// Faults of the text that leave no doubt about the game and its result are no findings.
     ///
     /// ```
     /// use referee_laws::Profile;
@@ -133,6 +133,13 @@ fn of_fault(fault: &Fault, ply: u32) -> Option<Finding> {
                 ply,
                 fault: fault.clone(),
             })
+        }
+        // An asterisk only says that the result was not known there.
+        (&FaultKind::OutcomeMismatch { tag, marker }, _)
+            if tag != Written::Unknown && marker != Written::Unknown =>
+        {
+            let place = fault.place;
+            Some(Finding::ResultsDiffer { tag, marker, place })
         }
         (_, Severity::Error) => Some(Finding::Unreadable {
             fault: fault.clone(),

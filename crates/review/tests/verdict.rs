@@ -42,6 +42,14 @@ fn every_kind_is_found() {
         ),
         ("[FEN \"nonsense\"]\n\n1. e4 *", &["invalid-fen"]),
         ("1. e4 {open", &["unclosed-comment"]),
+        ("[Result \"1-0\"]\n\n1. e4 e5 1/2-1/2", &["result-mismatch"]),
+        (
+            "[Result \"1-0\"]\n\n1. f3 e5 2. g4 Qh4# 0-1",
+            &["result-mismatch", "result-contradicts-board"],
+        ),
+        // An asterisk only says that the result was not known there.
+        ("[Result \"*\"]\n\n1. e4 e5 1/2-1/2", &[]),
+        ("[Result \"1-0\"]\n\n1. e4 e5 *", &[]),
         // A fault before an illegal move does not hide it.
         (
             &format!("1. e4 {} e5 2. Ke3 *", "x".repeat(300)),

@@ -72,7 +72,9 @@ fn main() -> Outcome<()> {
         }
     }
     println!("{EVENT_BYTES}-byte events, {seconds} s, medians of {rounds} rounds");
-    println!("writers  engine      events/s   of log   p50 us    p99 us   cpu us/event   KiB/event");
+    println!(
+        "writers  engine      events/s   of log   p50 us    p99 us   cpu us/event   KiB/event"
+    );
     for (writers, figures) in counts.iter().zip(&mut figures) {
         let [log, store, timed] = figures.each_mut().map(|figures| median(figures));
         for (name, figure) in [("raw log", log), ("store", store), ("timed", timed)] {
@@ -114,8 +116,12 @@ async fn measure_store(
     deadline_us: Deadline,
 ) -> Outcome<Figure> {
     let mut o = referee_store::SqliteOptions::default();
-    if let Ok(k) = std::env::var("GC_K") { o.newest_requests = k.parse()?; }
-    if let Ok(k) = std::env::var("GC_CP") { o.checkpoint_pages = k.parse()?; }
+    if let Ok(k) = std::env::var("GC_K") {
+        o.newest_requests = k.parse()?;
+    }
+    if let Ok(k) = std::env::var("GC_CP") {
+        o.checkpoint_pages = k.parse()?;
+    }
     let store = Arc::new(SqliteStore::open_with(path, o)?);
     let mut chains = Vec::new();
     for writer in 0..writers {
@@ -137,7 +143,11 @@ async fn measure_store(
         move |writer, event| {
             let (store, chains) = (store.clone(), chains.clone());
             async move {
-                let head = || chains[writer].lock().unwrap_or_else(PoisonError::into_inner);
+                let head = || {
+                    chains[writer]
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                };
                 let previous = *head();
                 let append = Append {
                     key: GameKey::new("default", format!("game-{writer}")),
@@ -146,10 +156,7 @@ async fn measure_store(
                     // As long as a UUID, and as scattered.
                     request: RequestKey::new(
                         1,
-                        format!(
-                            "{:032x}-{writer:03}",
-                            event.wrapping_mul(0x9e37_79b9_7f4a)
-                        ),
+                        format!("{:032x}-{writer:03}", event.wrapping_mul(0x9e37_79b9_7f4a)),
                     ),
                     content_hash: [7; 32],
                     write: Write::Entry {

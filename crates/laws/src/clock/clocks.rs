@@ -164,6 +164,15 @@ impl SideClock {
     }
 }
 
+impl SideClock {
+    /// Returns whether the side plays its last period, or has no time control.
+    #[must_use]
+    pub fn is_in_last_period(&self) -> bool {
+        let periods = self.control.as_ref().map_or(1, |it| it.periods().len());
+        usize::from(self.period) + 1 >= periods
+    }
+}
+
 impl Clocks {
     /// Returns the clocks of a game that has not begun; no clock runs. Each side has the time of
     /// its period, or what the setup says. A side without a time control and without a setup has

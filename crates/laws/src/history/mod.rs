@@ -168,8 +168,15 @@ impl History {
         self.plies.moves() as u32
     }
 
-    /// Returns the plies that illegal moves led to that stand on the board, latest first.
-    pub fn illegal_plies(&self) -> impl Iterator<Item = u32> + '_ {
+    /// Returns the plies that illegal moves led to that stand on the board, oldest first.
+    pub fn illegal_plies(&self) -> impl DoubleEndedIterator<Item = u32> {
+        let mut plies: Vec<u32> = self.illegal_plies_back().collect();
+        plies.reverse();
+        plies.into_iter()
+    }
+
+    /// The plies that illegal moves led to that stand on the board, latest first.
+    pub(crate) fn illegal_plies_back(&self) -> impl Iterator<Item = u32> + '_ {
         let latest_up_to = |ply: u32| {
             let latest = self.plies.get(ply as usize).last_illegal;
             (latest > 0).then_some(u32::from(latest))

@@ -203,7 +203,10 @@ impl Game {
                 }
                 draft.remark(&["III.5"], "The arbiter decides the claim later.".into());
             }
-            ClaimDecision::Reject if claim.flag_fallen => self.end_by_flag(draft, side),
+            ClaimDecision::Reject if claim.flag_fallen => {
+                let is_own = draft.standing.clocks.side(side).flag_down;
+                self.end_by_flag(draft, if is_own { side } else { !side });
+            }
             ClaimDecision::Reject if !is_draw => {
                 resume(draft);
                 draft.remark(

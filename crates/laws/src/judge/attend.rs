@@ -4,6 +4,7 @@ use referee_chess::{Color, Position};
 
 use super::draft::Draft;
 use super::loss::{Loss, draw_for_no_mate};
+use super::sealed::read_sealed;
 use crate::adjudicate::{end_on_board, is_irregular};
 use crate::clock::Time;
 use crate::game::Game;
@@ -114,7 +115,7 @@ impl Game {
         let mut draft = Draft::new(self, now);
         draft.standing.phase = Phase::Playing;
         let mut next = self.history().clone();
-        let read = self.history().read(text);
+        let read = read_sealed(self.position(), text);
         let Some(mv) = read.as_ref().ok().filter(|&&mv| next.play(mv).is_ok()) else {
             let loss = Loss {
                 loser: by,

@@ -234,7 +234,7 @@ impl Game {
             }
         };
         let found = history
-            .illegal_plies()
+            .illegal_plies_back()
             .filter(|&at| ply.is_none_or(|ply| ply == at))
             .find(|&at| claimant != Some(mover(at)));
         let Some(at) = found else {
@@ -369,6 +369,10 @@ impl Game {
         if parameters.disconnect == DisconnectRule::Ignored {
             let text = "Under the rules of this game the clock decides, not the connection.";
             return Err(not_allowed("profile", text));
+        }
+        if side == self.position().turn() {
+            let text = format!("{side} has the move, and can simply play on.");
+            return Err(not_allowed("profile", &text));
         }
         let Some(since) = self.standing().gone_since.of(!side) else {
             let text = format!("{} is connected.", !side);

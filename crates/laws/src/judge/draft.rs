@@ -96,6 +96,15 @@ impl Draft {
         self.rule(Verdict::Accepted, None, articles, text);
     }
 
+    /// Says one thing more about an action.
+    pub(crate) fn add_remark(&mut self, article: &'static str, text: &str) {
+        self.ruling.citations.push(cite(article));
+        if !self.ruling.text.is_empty() {
+            self.ruling.text.push(' ');
+        }
+        self.ruling.text.push_str(text);
+    }
+
     /// Adds evidence to the ruling.
     pub(crate) fn show(&mut self, evidence: Evidence) {
         self.ruling.evidence.push(evidence);

@@ -4,7 +4,7 @@ use referee_chess::Color;
 
 use super::draft::{Draft, read_clock};
 use super::loss::Loss;
-use crate::clock::{Bonus, Keeper, Time};
+use crate::clock::{Bonus, Clocks, Keeper, Time};
 use crate::game::Game;
 use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{BothFlags, FlagVsOpenOffer};
@@ -20,8 +20,27 @@ pub(super) struct FlagReport {
     pub(super) moves_completed: Option<u32>,
 }
 
+/// What the clock of a side shows of its flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FlagState {
+    Up,
+    /// The flag fell, and nothing is left. It stays down, also while the other clock runs or none
+    /// does (6.8).
+    Down,
+    /// The flag fell, and a later period, an increment or the arbiter brought time again.
+    TimeAgain,
+}
+
+fn flag_state(clocks: &Clocks, side: Color, now: Time) -> FlagState {
+    match clocks.left_at(side, now) {
+        _ if !clocks.is_flag_down(side, now) => FlagState::Up,
+        Some(0) => FlagState::Down,
+        _ => FlagState::TimeAgain,
+    }
+}
+
 impl Game {
-    /// Somebody says that a flag has fallen: the opponent claims it, or the arbiter, where
+    /// Somebody says that a flag has fallen: a player claims it, or the arbiter, where
     /// `claimant` is `None`, observes it.
     pub(super) fn decide_flag(
         &self,
@@ -32,30 +51,30 @@ impl Game {
     ) -> Result<Draft, Ruling> {
         let standing = self.standing();
         let stands_still = standing.phase != Phase::Playing || standing.clocks.paused;
-        if side != self.side_on_clock() || stands_still {
+        let mut draft = self.draft(now);
+        let clocks = &draft.standing.clocks;
+        let runs = side == self.side_on_clock() && !stands_still;
+        let state = flag_state(clocks, side, now);
+        if !runs && state == FlagState::Up {
             let text = format!("The clock of {side} does not run, so its flag cannot fall.");
             return Err(Ruling::refused(Reason::NotRunning, &["6.9"], text));
         }
-        let mut draft = self.draft(now);
-        let reading = read_clock(&draft.standing.clocks, side, now);
+        let reading = read_clock(clocks, side, now);
         if !report.observed {
             let text = format!("The flag of {side} counts when it is noticed or claimed.");
             draft.remark(&["6.8"], text);
             return Ok(draft);
         }
-        let clocks = &draft.standing.clocks;
-        if self.keeper() == Keeper::Referee && !clocks.is_flag_down(side, now) {
-            // The indication of the clock is conclusive (6.10.1).
-            let text = match clocks.left_at(side, now) {
-                Some(left_ms) => format!("{side} has {left_ms} ms left."),
-                None => format!("{side} plays without a clock."),
-            };
-            let reason = match claimant {
-                Some(_) => Reason::ClaimIncorrect,
-                None => Reason::NotRunning,
-            };
-            let refused = Ruling::refused(reason, &["6.10.1"], text);
-            return Err(refused.with(Evidence::Clock(reading)));
+        // A platform that keeps the clocks knows of one that runs whether its flag is down.
+        let is_told = runs && self.keeper() == Keeper::Platform;
+        if !is_told {
+            self.check_flag(claimant, side, state, clocks.left_at(side, now))
+                .map_err(|refused| refused.with(Evidence::Clock(reading)))?;
+        }
+        if claimant.is_some() && flag_state(clocks, !side, now) == FlagState::Down {
+            // Who has no time left either cannot win by it.
+            let is_last = Color::ALL.map(|side| clocks.side(side).is_in_last_period());
+            return self.decide_both_flags(None, is_last == [true, true], now);
         }
         let clock = clocks.side(side);
         let is_in_next_period = match (report.moves_completed, &clock.control) {
@@ -70,7 +89,6 @@ impl Game {
         draft.show(Evidence::Clock(reading));
         draft.clock(|clocks, now| clocks.fall(side, now));
         if let Some(claim) = &mut draft.standing.pending_claim
-            && claim.side == side
             && claim.postponed
         {
             claim.flag_fallen = true;
@@ -83,6 +101,41 @@ impl Game {
         }
         self.end_by_flag(&mut draft, side);
         Ok(draft)
+    }
+
+    /// Whether the indication of the clock, which is conclusive (6.10.1), bears out that a flag is
+    /// down. One that fell before time was brought again is for the arbiter to find.
+    fn check_flag(
+        &self,
+        claimant: Option<Color>,
+        side: Color,
+        state: FlagState,
+        left_ms: Option<u64>,
+    ) -> Result<(), Ruling> {
+        let for_players = self.profile().parameters.flag_claim_after_new_time;
+        let (reason, text) = match (state, claimant) {
+            (FlagState::Down, _) | (FlagState::TimeAgain, None) => return Ok(()),
+            (FlagState::TimeAgain, Some(_)) if for_players => return Ok(()),
+            (FlagState::TimeAgain, Some(_)) => (
+                Reason::ClaimTooLate,
+                format!(
+                    "The flag of {side} fell, but there has been time on the clock again since, so \
+                     only the arbiter can find it."
+                ),
+            ),
+            (FlagState::Up, _) => {
+                let reason = match claimant {
+                    Some(_) => Reason::ClaimIncorrect,
+                    None => Reason::NotRunning,
+                };
+                let text = match left_ms {
+                    Some(left_ms) => format!("{side} has {left_ms} ms left."),
+                    None => format!("{side} plays without a clock."),
+                };
+                (reason, text)
+            }
+        };
+        Err(Ruling::refused(reason, &["6.10.1"], text))
     }
 
     /// The game ends by a flag: lost, unless the opponent cannot mate (6.9).

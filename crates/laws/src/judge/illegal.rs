@@ -10,8 +10,8 @@ use crate::articles::cite;
 use crate::clock::Time;
 use crate::game::Game;
 use crate::history::History;
-use crate::outcome::Termination;
-use crate::profile::{IllegalCounts, IllegalPolicy, MateTest, PromotionMissing};
+use crate::outcome::{Evidence, Termination};
+use crate::profile::{IllegalCounts, IllegalPolicy, MateTest, OfferWindow, PromotionMissing};
 use crate::ruling::{Reason, Ruling, Verdict};
 
 /// An irregularity that is punished as an illegal move.
@@ -144,10 +144,32 @@ impl Game {
         {
             return Ok(draft);
         }
-        if !intent.completed {
-            return self.note_illegal(error, now).ok_or_else(refused);
+        let mut draft = if intent.completed {
+            self.punish(side, &Offence::illegal(self.position(), error), now)
+        } else {
+            self.note_illegal(error, now).ok_or_else(refused)?
+        };
+        self.offer_with_offence(&mut draft, side, intent);
+        Ok(draft)
+    }
+
+    /// An offer that comes with a move which does not stand is improper, but stands (9.1.2.1).
+    pub(super) fn offer_with_offence(&self, draft: &mut Draft, side: Color, intent: &MoveIntent) {
+        let parameters = &self.profile().parameters;
+        let is_offer = intent.offer_draw
+            && draft.outcome.is_none()
+            && !matches!(
+                parameters.offer_window,
+                OfferWindow::AfterOwnMove | OfferWindow::WithMove
+            )
+            && self
+                .check_offer(&draft.standing, side, self.history())
+                .is_ok();
+        if is_offer {
+            self.lay_offer(&mut draft.standing, side, self.history().ply());
+            draft.ruling.improper = true;
+            draft.add_remark("9.1.2.1", "The offer of a draw stands all the same.");
         }
-        Ok(self.punish(side, &Offence::illegal(self.position(), error), now))
     }
 
     /// The piece of promotion is missing: the pawn becomes a queen (7.5.2).
@@ -159,6 +181,17 @@ impl Game {
         is_punished: bool,
         now: Time,
     ) -> Result<Draft, Ruling> {
+        let offence = Offence {
+            article: "7.5.2",
+            what: "left a pawn on the last rank and pressed the clock, so it becomes a queen"
+                .into(),
+            touched: Vec::new(),
+            error: None,
+            exposes_king: false,
+        };
+        if is_punished && self.is_last_offence(side, &offence) {
+            return Ok(self.lose_by_promotion(side, queen, &offence, now));
+        }
         let intent = MoveIntent {
             text: queen.to_string(),
             // Two irregularities in one move count once.
@@ -175,14 +208,6 @@ impl Game {
             // It was played a moment ago, so there is room for it.
             let _ = next.play(mv);
         }
-        let offence = Offence {
-            article: "7.5.2",
-            what: "left a pawn on the last rank and pressed the clock, so it becomes a queen"
-                .into(),
-            touched: Vec::new(),
-            error: None,
-            exposes_king: false,
-        };
         self.add_offence(&mut draft, &next, side, &offence);
         draft.ruling.reason = Some(Reason::IllegalPromotionQueened);
         Ok(draft)
@@ -206,6 +231,9 @@ impl Game {
         draft.is_illegal = true;
         draft.standing.breach = None;
         self.make(&mut draft, side, &next, intent)?;
+        // What is remarkable about the move otherwise, such as a flag that is down, stays said.
+        let said = core::mem::take(&mut draft.ruling.text);
+        let cited = core::mem::take(&mut draft.ruling.citations);
         draft.rule(
             Verdict::Accepted,
             Some(Reason::Stands),
@@ -215,6 +243,10 @@ impl Game {
                  claimed or found."
             ),
         );
+        draft.ruling.citations.extend(cited);
+        if !said.is_empty() {
+            draft.ruling.text = format!("{} {said}", draft.ruling.text);
+        }
         draft.ruling.illegal_move = Some(error.clone());
         Ok(Some(draft))
     }
@@ -249,6 +281,46 @@ impl Game {
         Some(draft)
     }
 
+    /// A pawn left on the last rank is one offence too many: the queen comes on the board, but the
+    /// move is illegal, so that a mate by it does not win, and whether the opponent can mate is
+    /// asked of the position before (7.5.5).
+    fn lose_by_promotion(
+        &self,
+        side: Color,
+        queen: UciMove,
+        offence: &Offence,
+        now: Time,
+    ) -> Draft {
+        let mut draft = self.draft(now);
+        draft.run_clock(self.side_on_clock(), now);
+        draft.played = Some(queen);
+        draft.standing.breach = None;
+        self.add_offence(&mut draft, self.history(), side, offence);
+        draft.ruling.reason = Some(Reason::IllegalPromotionQueened);
+        // A mating line would begin before the pawn moved, and not on the board.
+        let is_of_board = |evidence: &Evidence| !matches!(evidence, Evidence::MatingLine { .. });
+        draft.ruling.evidence.retain(is_of_board);
+        if let Some(outcome) = &mut draft.outcome {
+            outcome.evidence.retain(is_of_board);
+        }
+        draft
+    }
+
+    /// Whether an irregularity is one too many for a side (7.5.5).
+    fn is_last_offence(&self, side: Color, offence: &Offence) -> bool {
+        let limit = self.profile().parameters.illegal_limit;
+        let count = self.standing().illegal_moves.of(side) + 1;
+        self.counts(offence) && limit > 0 && count >= limit
+    }
+
+    /// Whether an irregularity counts towards the limit.
+    fn counts(&self, offence: &Offence) -> bool {
+        match self.profile().parameters.illegal_counts {
+            IllegalCounts::Every => true,
+            IllegalCounts::KingIntoAttack => offence.exposes_king,
+        }
+    }
+
     /// Punishes an irregularity by which nothing came on the board.
     pub(super) fn punish(&self, side: Color, offence: &Offence, now: Time) -> Draft {
         let mut draft = self.draft(now);
@@ -267,10 +339,7 @@ impl Game {
         offence: &Offence,
     ) {
         let parameters = &self.profile().parameters;
-        let counts = match parameters.illegal_counts {
-            IllegalCounts::Every => true,
-            IllegalCounts::KingIntoAttack => offence.exposes_king,
-        };
+        let counts = self.counts(offence);
         let count = draft.standing.illegal_moves.of(side) + u32::from(counts);
         draft.standing.illegal_moves.set(side, count);
         let penalty_ms = u64::from(parameters.illegal_penalty_ms);
@@ -328,7 +397,9 @@ impl Game {
         let (reason, article) = match error {
             MoveError::Illegal(illegal) if self.captures_king(error) => {
                 let text = format!(
-                    "The move is illegal: a king is never captured, and {} holds one.",
+                    "The move is illegal: a king is never captured, and {} would take the one on \
+                     {}.",
+                    self.named_piece(illegal.from),
                     illegal.to
                 );
                 let ruling = Ruling::refused(Reason::IllegalMove, &["1.4.1"], text);
@@ -351,6 +422,15 @@ impl Game {
         Ruling {
             illegal_move: Some(error.clone()),
             ..ruling
+        }
+    }
+
+    /// The piece on a square in words, such as "the queen on d1".
+    fn named_piece(&self, square: Option<Square>) -> String {
+        let role = square.and_then(|square| self.position().board().role_at(square));
+        match (role, square) {
+            (Some(role), Some(square)) => format!("the {role} on {square}"),
+            _ => "the piece".into(),
         }
     }
 

@@ -15,6 +15,7 @@ mod loss;
 mod moves;
 mod offers;
 mod platform;
+mod sealed;
 mod touch;
 
 use referee_chess::Color;
@@ -111,12 +112,14 @@ impl Game {
         }
     }
 
-    /// After the end only the arbiter is heard, and what the referee itself finds (8.7, 12.9).
+    /// After the end only the arbiter is heard, who can also report what the players sign (8.7,
+    /// 12.9), and what the referee itself finds.
     fn decide_after_the_end(&self, action: &Action, now: Time) -> Result<Draft, Ruling> {
         match (action.seat, &action.intent) {
             (Seat::Arbiter, Intent::Decide(decision)) if self::arbiter::is_last_word(decision) => {
                 self.decide_decision(decision, now)
             }
+            (Seat::Arbiter, Intent::SignResult { result }) => Ok(self.decide_signed(*result, now)),
             (Seat::Referee, Intent::MateDecided(finding)) => self.decide_finding(finding, now),
             _ => Err(self.refuse_over()),
         }
@@ -215,9 +218,9 @@ impl Game {
                 observed,
                 moves_completed,
             } => {
-                if *fallen == side {
+                if *fallen == side && self.profile().parameters.flag_mode == FlagMode::Claimed {
                     return Err(refuse_seat(
-                        "The flag of a player is for the opponent to claim.",
+                        "Under the rules of this game a flag is for the opponent to claim.",
                     ));
                 }
                 self.decide_flag(

@@ -2,15 +2,16 @@
 
 use referee_chess::{Color, Move, UciMove};
 
-use super::draft::Draft;
+use super::draft::{Draft, read_clock};
 use super::illegal::Offence;
 use super::touch::squares_of;
 use crate::action::MoveIntent;
 use crate::adjudicate::end_on_board;
 use crate::clock::{Clocks, Time};
+use crate::counts::THREEFOLD;
 use crate::game::Game;
 use crate::history::History;
-use crate::outcome::Termination;
+use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{OfferDeclinedBy, PressWithoutMove, TouchEnforcement};
 use crate::ruling::{Reason, Ruling};
 use crate::standing::{Bound, Breach, Standing};
@@ -34,16 +35,19 @@ impl Game {
             }
             breach => breach.is_some(),
         };
-        if intent.two_hands
-            && intent.completed
-            && self.counts_offences()
-            && !self.profile().parameters.two_hands_move_stands
-        {
-            return Ok(self.punish(side, &Offence::two_hands(self, mv), now));
-        }
-        let mut draft = self.draft(now);
         let mut next = self.history().clone();
         next.play(mv).map_err(|error| refuse_full(&error))?;
+        // One hand is not among what a move has to comply with to end the game (5.1.1, 5.2).
+        let is_two_handed = intent.two_hands
+            && intent.completed
+            && self.counts_offences()
+            && self.end_after(&next, is_breach).is_none();
+        if is_two_handed && !self.profile().parameters.two_hands_move_stands {
+            let mut draft = self.punish(side, &Offence::two_hands(self, mv), now);
+            self.offer_with_offence(&mut draft, side, intent);
+            return Ok(draft);
+        }
+        let mut draft = self.draft(now);
         draft.played = Some(self.position().uci(mv));
         if is_breach {
             draft.standing.breach = Some(Breach {
@@ -54,7 +58,7 @@ impl Game {
             draft.standing.breach = None;
         }
         self.make(&mut draft, side, &next, intent)?;
-        if intent.two_hands && intent.completed && self.counts_offences() {
+        if is_two_handed {
             // The move stands under this profile, and the offence is punished all the same.
             self.add_offence(&mut draft, &next, side, &Offence::two_hands_on(Vec::new()));
         }
@@ -91,12 +95,13 @@ impl Game {
         next: &History,
         intent: &MoveIntent,
     ) -> Result<(), Ruling> {
-        let captures = self.standing().capture_count;
-        // A move that is illegal or in breach of touch-move does not end the game by what it
-        // brings on the board (5.1.1, 5.2.1, 5.2.2).
-        let is_irregular = draft.is_illegal || draft.standing.breach.is_some();
-        let outcome = end_on_board(next, captures, self.profile())
-            .filter(|outcome| !(is_irregular && is_by_position(outcome.termination)));
+        // A move that is illegal ends nothing as long as it can be claimed: it is not made (4.7,
+        // 9.6).
+        let outcome = if draft.is_illegal {
+            None
+        } else {
+            self.end_after(next, draft.standing.breach.is_some())
+        };
         let standing = &mut draft.standing;
         standing.begin_move();
         if declines(standing, side, self.profile().parameters.offer_declined_by) {
@@ -133,9 +138,32 @@ impl Game {
         if draft.standing.displaced_by == Some(side) && is_completed {
             let text =
                 format!("{side} has displaced pieces and has to restore them in the own time.");
-            draft.remark(&["7.4"], text);
+            draft.add_remark("7.4", &text);
         }
         Ok(())
+    }
+
+    /// The end of the game by a legal move that is on the board in `next`. One in breach of
+    /// touch-move does not end it by what it brings on the board (5.1.1, 5.2.1, 5.2.2).
+    fn end_after(&self, next: &History, is_breach: bool) -> Option<Outcome> {
+        let captures = self.standing().capture_count;
+        end_on_board(next, captures, self.profile())
+            .filter(|outcome| !(is_breach && is_by_position(outcome.termination)))
+            .or_else(|| self.end_after_offer(next))
+    }
+
+    /// Where the profile has it so, the third occurrence of a position is claimed for players of
+    /// whom one has offered a draw not long ago.
+    fn end_after_offer(&self, next: &History) -> Option<Outcome> {
+        let plies = self.profile().parameters.threefold_after_offer_plies;
+        let offered = Color::ALL.map(|side| self.standing().offer_ply.of(side));
+        let last = offered.into_iter().flatten().max()?;
+        if next.ply().saturating_sub(last) > plies || next.repetitions() < THREEFOLD {
+            return None;
+        }
+        let evidence = Evidence::Repetition(next.repetition_plies());
+        let draw = Outcome::draw(Termination::ThreefoldAutomatic, "profile");
+        Some(draw.citing("9.2.3").with(evidence))
     }
 
     pub(super) fn decide_press(
@@ -177,7 +205,7 @@ impl Game {
     /// The move of the piece that was released and not taken up again, in UCI.
     fn released_move(&self) -> Option<String> {
         let (from, to) = self.standing().released?;
-        if let [mv] = self.made_by_release(from, to)[..] {
+        if let [mv] = self.made_by_release(from, to)?[..] {
             return Some(self.position().uci(mv).to_string());
         }
         let promotion = self
@@ -243,7 +271,17 @@ fn complete(draft: &mut Draft, side: Color) {
     draft.run_clock(side, draft.now);
     let was_open = draft.standing.uncompleted.of(!side);
     let runs = draft.standing.clocks.running == Some(side);
+    let reading = read_clock(&draft.standing.clocks, side, draft.now);
+    let was_down = draft.standing.clocks.side(side).flag_down;
     draft.clock(|clocks, now| clocks.complete_move(side, now));
+    if draft.standing.clocks.side(side).flag_down && !was_down {
+        // The move is completed all the same, since nobody had observed the flag.
+        let text = format!(
+            "The time of {side} was used up before the move was completed, so the flag is down."
+        );
+        draft.add_remark("6.8", &text);
+        draft.show(Evidence::Clock(reading));
+    }
     if was_open && !runs {
         draft.standing.uncompleted.set(!side, false);
         draft.clock(|clocks: &Clocks, now| clocks.complete_unpressed(!side, now));

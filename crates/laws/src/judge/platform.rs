@@ -101,6 +101,7 @@ impl Game {
         draft.standing.take_back_by = None;
         if accept {
             self.rewind(&mut draft, ply - 1);
+            draft.standing.draw_offer = None;
         }
         Ok(draft)
     }
@@ -147,7 +148,6 @@ impl Game {
         draft.clock(|clocks, now| clocks.switch_to(to_move, now));
         draft.standing.begin_move();
         draft.standing.breach = None;
-        draft.standing.draw_offer = None;
     }
 }
 

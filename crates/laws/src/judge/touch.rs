@@ -235,14 +235,27 @@ impl Hands<'_> {
         Obligation::to(exact, "4.7", duty)
     }
 
-    /// The moves that are made by releasing a piece on a square.
+    /// The moves that are made by releasing a piece on a square, or by castling with the rook on
+    /// that square, once both have been released. A king alone on its castling square has made no
+    /// move (4.7.2).
     fn made(&self, from: Square, to: Square) -> Vec<Move> {
-        let landing = self.landing(from, to);
-        if landing.is_empty() {
-            self.castling_to(from, to)
-        } else {
-            landing
+        let castling = self.castling_with(to);
+        if castling.iter().any(|mv| mv.from() == from) {
+            return castling;
         }
+        self.landing(from, to)
+    }
+
+    /// The castling that a rook completes which is released after the king.
+    fn completed_castling(&self, king: (Square, Square), rook: (Square, Square)) -> Option<Move> {
+        let castling = self.castling_to(king.0, king.1).into_iter();
+        castling
+            .filter(|mv| {
+                let is_kingside = mv.to().file() > mv.from().file();
+                let arrival = if is_kingside { File::F } else { File::D };
+                mv.to() == rook.0 && Square::at(arrival, rook.0.rank()) == rook.1
+            })
+            .last()
     }
 
     /// The moves of a piece to a square, castling not among them.
@@ -250,10 +263,15 @@ impl Hands<'_> {
         self.those(|mv| mv.from() == from && mv.to() == to && mv.kind() != MoveKind::Castle)
     }
 
-    /// The castling by which a king that makes no other move there reaches a square.
+    /// The castling by which a king that makes no other move there reaches a square, or that it
+    /// has completed with the rook on that square.
     fn castling_to(&self, king: Square, to: Square) -> Vec<Move> {
-        if !self.landing(king, to).is_empty() {
-            return Vec::new();
+        let made = self.made(king, to);
+        if !made.is_empty() {
+            return made
+                .into_iter()
+                .filter(|mv| mv.kind() == MoveKind::Castle)
+                .collect();
         }
         self.those(|mv| {
             let is_kingside = mv.to().file() > mv.from().file();
@@ -314,9 +332,13 @@ impl Game {
     }
 
     /// Returns the legal moves that releasing a piece on a square makes: more than one where the
-    /// piece of promotion is open.
-    pub(super) fn made_by_release(&self, from: Square, to: Square) -> Vec<Move> {
-        self.hands().made(from, to)
+    /// piece of promotion is open. `None` where a king was released that could only castle there,
+    /// and the rook was not: no move is made yet (4.7.2).
+    pub(super) fn made_by_release(&self, from: Square, to: Square) -> Option<Vec<Move>> {
+        let hands = self.hands();
+        let made = hands.made(from, to);
+        let awaits_rook = made.is_empty() && !hands.castling_to(from, to).is_empty();
+        (!awaits_rook).then_some(made)
     }
 
     /// A move that was announced with a claim goes before everything that is touched after it
@@ -442,12 +464,27 @@ impl Game {
         self.check_turn(side)?;
         self.check_own(side, from)?;
         let hands = self.hands();
-        self.check_hands(&hands.made(from, to))?;
+        let released = self.standing().released;
+        if let Some(king) = released
+            && let Some(castling) = hands.completed_castling(king, (from, to))
+        {
+            let mut draft = self.draft(now);
+            self.lay_hands_on(&mut draft, side, &[from]);
+            if draft.outcome.is_none() {
+                draft.standing.released = Some((castling.from(), castling.to()));
+            }
+            return Ok(draft);
+        }
+        let moves_of = |from, to| {
+            let mut moves = hands.made(from, to);
+            moves.extend(hands.castling_to(from, to));
+            moves
+        };
+        self.check_hands(&moves_of(from, to))?;
         let mut draft = self.draft(now);
         self.lay_hands_on(&mut draft, side, &[from]);
         // A piece that was put where it cannot go is taken up again, so that it does not stay.
-        let released = self.standing().released;
-        let stays = released.is_some_and(|(from, to)| !hands.made(from, to).is_empty());
+        let stays = released.is_some_and(|(from, to)| !moves_of(from, to).is_empty());
         if self.profile().parameters.release_final && !stays && draft.outcome.is_none() {
             draft.standing.released = Some((from, to));
         }

@@ -170,7 +170,8 @@ choice! {
         Full = "full",
         /// By its men and by those of the opponent that could get in their own king's way.
         Material = "material",
-        /// By its own men: a king, alone or with one minor piece, cannot.
+        /// By its own men: a king, alone or with one minor piece, cannot. That two knights cannot
+        /// mate a bare king draws at once, and not on a flag.
         OwnMaterial = "own_material",
         /// By the table of the US Chess rulebook.
         UscfTable = "uscf_table",

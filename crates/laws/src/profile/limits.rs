@@ -11,6 +11,8 @@ impl Parameters {
     pub const ILLEGAL_WINDOW_MOVES_MAX: u32 = 1_000;
     /// The greatest number of half-moves between two offers.
     pub const OFFER_COOLDOWN_PLIES_MAX: u32 = 1_000;
+    /// The greatest number of half-moves after an offer within which a third occurrence draws.
+    pub const THREEFOLD_AFTER_OFFER_PLIES_MAX: u32 = 1_000;
     /// The greatest number of moves before which agreement can be forbidden.
     pub const MIN_MOVES_FOR_AGREEMENT_MAX: u32 = 200;
     /// The greatest number of half-moves before which agreement can be forbidden.

@@ -195,6 +195,10 @@ parameters! {
 
     /// What the third occurrence of a position means (9.2).
     threefold: DrawRule;
+    /// The half-moves after an offer of a draw by either side within which the third occurrence
+    /// of a position draws without a claim; 0 where it never does. At most
+    /// [`Parameters::THREEFOLD_AFTER_OFFER_PLIES_MAX`].
+    threefold_after_offer_plies: u32, up to THREEFOLD_AFTER_OFFER_PLIES_MAX;
     /// What fifty moves of each side without progress mean (9.3).
     fifty: DrawRule;
     /// What progress is (9.3).
@@ -234,6 +238,9 @@ parameters! {
 
     /// When a flag has fallen (6.8).
     flag_mode: FlagMode;
+    /// Whether a player can still claim a flag that fell before a later period or an increment
+    /// brought time again; the arbiter can find it in any case (6.8, 6.10).
+    flag_claim_after_new_time: bool;
     /// What two fallen flags mean (6.8, III.3.1).
     both_flags: BothFlags;
     /// What a flag means while an offer of the opponent stands.

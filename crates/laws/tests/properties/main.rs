@@ -97,6 +97,11 @@ fn check_entry(before: &Game, entry: &Entry, after: &Game) -> Result<(), TestCas
             kept.draw_offer = None;
             kept.offer_barred = after.standing().offer_barred;
         }
+        // An offer that came with the illegal move stands (9.1.2.1).
+        if entry.ruling.improper {
+            kept.draw_offer = after.standing().draw_offer;
+            kept.offer_ply = after.standing().offer_ply;
+        }
         kept.clocks.clone_from(&after.standing().clocks);
         kept.time = after.standing().time;
         prop_assert_eq!(&kept, after.standing());

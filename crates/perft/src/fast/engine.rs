@@ -3,11 +3,13 @@
 use referee_chess::Sliders;
 
 use super::expand::expand;
-use super::leaf::leaf;
-use super::null::count_two;
 use crate::board::{Board, Side};
 use crate::fast::Context;
 use crate::limits::{HASH_DEPTH_MIN, NARROW_DEPTH_MAX};
+
+pub(crate) use super::expand::children;
+pub(crate) use super::leaf::leaf;
+pub(crate) use super::null::count_two;
 
 tuned! {
     /// The number of paths of `depth` moves, from 1 up; `u128::MAX` where it is not below that,

@@ -1,13 +1,14 @@
 //! Makes every legal move of one board.
 
 use referee_chess::rays::{between, king_attacks, knight_attacks, line, pawn_attacks};
-use referee_chess::{Sliders, Square};
+use referee_chess::{PositionKey, Sliders, Square};
 
 use super::leaf::attacked_by;
 use crate::board::{
     Board, Kind, Side, ahead, back, bishop, bit, can_castle, each, east, is_en_passant_safe,
     is_many, lowest, rook, west,
 };
+use crate::key::pack;
 
 /// The pieces that a pawn can become (FIDE Laws 3.7.3.3).
 const PROMOTIONS: [Kind; 4] = [Kind::Queen, Kind::Knight, Kind::Rook, Kind::Bishop];
@@ -139,5 +140,33 @@ tuned! {
                 }
             });
         }
+    }
+
+    /// Whether a capture en passant is legal.
+    fn can_take<S: Sliders, C: Side>(sliders: S, board: &Board, en_passant: u64) -> bool {
+        let us = board.of::<C>();
+        let king = lowest(board.kings & us);
+        let (checkers, _) = board.checks_and_pins::<C>(king);
+        let takers = pawn_attacks(<C::Other>::COLOR, lowest(en_passant)).0 & board.pawns & us;
+        let mut can = false;
+        each(takers, |from| {
+            can |= is_en_passant_safe::<S, C>(
+                sliders, board, king, bit(from), en_passant, checkers,
+            );
+        });
+        can
+    }
+
+    /// Adds the key of the position after each legal move.
+    pub(crate) fn children<S: Sliders, C: Side>(
+        sliders: S,
+        board: &Board,
+        en_passant: u64,
+        into: &mut Vec<PositionKey>,
+    ) {
+        expand::<S, C>(sliders, board, en_passant, |next, passed| {
+            let is_real = passed != 0 && can_take::<S, C::Other>(sliders, next, passed);
+            into.push(pack(next, if is_real { passed } else { 0 }, !C::WHITE));
+        });
     }
 }

@@ -1,5 +1,7 @@
 //! Positions by chance, the same ones in every run.
 
+#![allow(dead_code, reason = "each test uses what it needs")]
+
 use referee_chess::{
     Bitboard, CastlingMode, Color, File, Piece, Position, Rank, Role, Setup, Square, Tolerance,
     chess960,

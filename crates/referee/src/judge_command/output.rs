@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use referee_chess::Color;
-use referee_pgn::Fault;
+use referee_pgn::{Fault, Place};
 use referee_review::Finding;
 use serde_json::{Value, json};
 
 use super::games::{Judged, Line};
+use super::printable::Printable;
 
 /// What was found in all files.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub(super) struct Summary {
     pub(super) unreadable: u64,
     pub(super) went_on: u64,
     pub(super) contradictions: u64,
+    /// Games with no result where the board has one, or with two that differ.
+    pub(super) doubtful_results: u64,
     pub(super) stray: u64,
     pub(super) failed_files: u64,
 }
@@ -44,6 +47,12 @@ impl Summary {
                 Finding::ResultConflict { .. } | Finding::WinnerCannotMate { .. }
             )
         });
+        self.doubtful_results += has(|finding| {
+            matches!(
+                finding,
+                Finding::ResultMissing { .. } | Finding::ResultsDiffer { .. }
+            )
+        });
     }
 
     /// Writes the last line.
@@ -57,6 +66,7 @@ impl Summary {
                 "unreadable": self.unreadable,
                 "over_before": self.went_on,
                 "result_contradictions": self.contradictions,
+                "doubtful_results": self.doubtful_results,
                 "stray_faults": self.stray,
                 "failed_files": self.failed_files,
             });
@@ -65,8 +75,8 @@ impl Summary {
         writeln!(
             out,
             "{} games, {} plies: {} clean, {} with an illegal move, {} unreadable, {} went on \
-             after their end, {} with a result that contradicts the board; {} faults between \
-             games, {} files failed",
+             after their end, {} with a result that contradicts the board, {} with none or two; {} \
+             faults between games, {} files failed",
             self.games,
             self.plies,
             self.clean,
@@ -74,6 +84,7 @@ impl Summary {
             self.unreadable,
             self.went_on,
             self.contradictions,
+            self.doubtful_results,
             self.stray,
             self.failed_files,
         )
@@ -82,7 +93,7 @@ impl Summary {
 
 /// Where lines go, and how.
 pub(super) struct Output<'a, W> {
-    pub(super) out: W,
+    pub(super) out: Printable<W>,
     pub(super) as_json: bool,
     /// Whether faults that change nothing are shown, too.
     pub(super) shows_warnings: bool,
@@ -187,9 +198,14 @@ fn finding_json(finding: &Finding) -> Value {
         Finding::IllegalMove { ply, fault } => {
             // Counted as the move that is illegal, from 1.
             value["ply"] = json!(u64::from(*ply) + 1);
-            write_place(&mut value, fault);
+            write_place(&mut value, fault.place);
         }
-        Finding::Unreadable { fault } => write_place(&mut value, fault),
+        Finding::Unreadable { fault } => write_place(&mut value, fault.place),
+        Finding::ResultsDiffer { tag, marker, place } => {
+            value["recorded"] = json!(tag.as_str());
+            value["marker"] = json!(marker.as_str());
+            write_place(&mut value, *place);
+        }
         Finding::PlayedOn { ply, outcome, .. } => {
             value["ply"] = json!(ply);
             value["result"] = json!(outcome.result.score());
@@ -210,9 +226,9 @@ fn finding_json(finding: &Finding) -> Value {
     value
 }
 
-fn write_place(value: &mut Value, fault: &Fault) {
-    value["line"] = json!(fault.place.line);
-    value["column"] = json!(fault.place.column);
+fn write_place(value: &mut Value, place: Place) {
+    value["line"] = json!(place.line);
+    value["column"] = json!(place.column);
 }
 
 fn fault_json(fault: &Fault) -> Value {

@@ -1,7 +1,8 @@
-//! Reads a file, or standard input, as bytes: plain, gzip or Zstandard, told apart by the bytes.
+//! Reads a file, or standard input, as bytes: plain, gzip or Zstandard, told apart by the bytes;
+//! what else it is, is named.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,8 +16,63 @@ pub(super) const PIECE_BYTES: usize = 64 << 10;
 const EXPANSION_MAX: u64 = 400;
 const EXPANSION_FREE_BYTES: u64 = 64 << 20;
 
+/// The bytes at the beginning that tell what a file is: those up to the mark of a tar archive.
+const HEAD_BYTES: u64 = 512;
+
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTANDARD: &[u8] = b"\x28\xb5\x2f\xfd";
+
+/// Files that are none of games in text: where their mark stands, the mark, and what they are.
+const OTHERS: [(usize, &[u8], &str); 18] = [
+    (0, b"PK\x03\x04", "a Zip archive"),
+    (0, b"PK\x05\x06", "an empty Zip archive"),
+    (0, b"BZh", "compressed with bzip2"),
+    (0, b"\xfd7zXZ\0", "compressed with xz"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (0, b"Rar!\x1a\x07", "a RAR archive"),
+    (0, b"\x04\x22\x4d\x18", "compressed with LZ4"),
+    (0, b"LZIP", "compressed with lzip"),
+    (0, b"\x1f\x9d", "compressed with compress"),
+    (0, b"\xff\x06\0\0sNaPpY", "compressed with Snappy"),
+    (257, b"ustar", "a tar archive"),
+    (0, GZIP, "compressed with gzip a second time"),
+    (0, ZSTANDARD, "compressed with Zstandard a second time"),
+    (0, b"%PDF-", "a PDF document"),
+    (0, b"SQLite format 3\0", "an SQLite database"),
+    (0, b"Scid.s", "a Scid database"),
+    (0, b"<!DOCTYPE", "a web page"),
+    (0, b"<html", "a web page"),
+];
+
+/// Whether a file begins with a frame of Zstandard; the first may be one that is passed over (RFC
+/// 8878 3.1.2), as programs write it that compress in parallel.
+fn is_zstandard(head: &[u8]) -> bool {
+    head.starts_with(ZSTANDARD) || matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+/// Refuses a text that is something else, by the name of what it is.
+fn refuse_others(head: &[u8]) -> io::Result<()> {
+    let is_there = |&(at, mark, _): &(usize, &[u8], &str)| {
+        let found = head.get(at..at + mark.len());
+        found.is_some_and(|found| match mark {
+            [b'<', ..] => found.eq_ignore_ascii_case(mark),
+            _ => found == mark,
+        })
+    };
+    match OTHERS.iter().find(|other| is_there(other)) {
+        Some((_, _, what)) => Err(io::Error::other(format!(
+            "it is {what}; give games as text, plain or compressed with gzip or Zstandard"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Reads the beginning, and puts it back.
+fn read_head<R: BufRead>(mut reader: R) -> io::Result<(Vec<u8>, impl BufRead)> {
+    let mut head = Vec::new();
+    reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok((head.clone(), Cursor::new(head).chain(reader)))
+}
 
 /// Counts what is read of the file itself.
 struct Counted<R> {
@@ -51,12 +107,12 @@ impl Source {
         };
         file_bytes.store(0, Ordering::Relaxed);
         let bytes = Arc::clone(&file_bytes);
-        let mut file = BufReader::with_capacity(PIECE_BYTES, Counted { inner, bytes });
-        let magic = file.fill_buf()?;
-        let (is_gzip, is_zstandard) = (magic.starts_with(GZIP), magic.starts_with(ZSTANDARD));
-        let reader: Box<dyn Read + Send> = if is_gzip {
+        let file = BufReader::with_capacity(PIECE_BYTES, Counted { inner, bytes });
+        let (head, file) = read_head(file)?;
+        let is_compressed = head.starts_with(GZIP) || is_zstandard(&head);
+        let reader: Box<dyn Read + Send> = if head.starts_with(GZIP) {
             Box::new(MultiGzDecoder::new(file))
-        } else if is_zstandard {
+        } else if is_compressed {
             Box::new(zstd::stream::read::Decoder::with_buffer(file)?)
         } else {
             Box::new(file)
@@ -65,7 +121,7 @@ impl Source {
             reader,
             file_bytes,
             text_bytes: 0,
-            is_compressed: is_gzip || is_zstandard,
+            is_compressed,
         })
     }
 
@@ -77,6 +133,9 @@ impl Source {
                 read => break read?,
             }
         };
+        if self.text_bytes == 0 {
+            refuse_others(&buffer[..length])?;
+        }
         self.text_bytes += length as u64;
         let bound = self
             .file_bytes

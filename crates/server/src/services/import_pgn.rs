@@ -3,7 +3,7 @@
 use referee_api::v1;
 use referee_chess::{CastlingMode, Color, Fen};
 use referee_laws::{Action, Decision, GameResult, Intent, Keeper, MoveIntent, Seat, TimeControl};
-use referee_pgn::{Game, Tags};
+use referee_pgn::{Game, Place, Tags};
 use referee_record::convert::InContract;
 use referee_record::convert::action::Submitted;
 use referee_record::convert::clocks::ToldTime;
@@ -75,7 +75,17 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
     fields.finish()?;
     let reading = read_one(request.pgn.as_bytes())
         .map_err(|error| ServiceError::field("pgn", error.to_string()))?;
-    let control = read_control(&reading.game);
+    let mut faults: Vec<v1::TextFault> = reading.faults.iter().map(write_fault).collect();
+    let control = read_control(&reading.game).unwrap_or_else(|error| {
+        let text = format!("the tag TimeControl cannot be understood: {error}");
+        faults.push(warning(reading.place, text));
+        None
+    });
+    let mut notes = reading.game.notes.iter();
+    if control.is_none() && notes.any(|(_, note)| note.clock.is_some()) {
+        let text = "the clocks are left out, since no time control is known";
+        faults.push(warning(reading.place, text.to_owned()));
+    }
     let creation = v1::CreateGameRequest {
         game: Some(begin(request, &reading.game, control.as_ref())),
         game_id: request.game_id.clone(),
@@ -95,20 +105,25 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
     }
     // The clocks are judged as a whole, too, before anything is written.
     try_out(game.clone(), &actions)?;
-    let told = reading.faults.iter().map(write_fault);
-    let found = verdict.findings.iter().map(|finding| v1::TextFault {
-        line: reading.end.line,
-        column: reading.end.column,
-        error: false,
-        text: finding.to_string(),
-    });
+    let found = verdict.findings.iter();
+    faults.extend(found.map(|finding| warning(reading.end, finding.to_string())));
     Ok(Import {
         creation,
         genesis,
         game,
         actions,
-        faults: told.chain(found).collect(),
+        faults,
     })
+}
+
+/// What is said of a text that is imported all the same.
+fn warning(place: Place, text: String) -> v1::TextFault {
+    v1::TextFault {
+        line: place.line,
+        column: place.column,
+        error: false,
+        text,
+    }
 }
 
 /// Says why a text is not imported, with the place in it where there is one.

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1;
-use referee_laws::{Outcome, Points, Profile};
-use referee_pgn::{Fault, Game, GameReader, Item, Place, Reading, Severity, Tags};
+use referee_laws::{GameResult, Outcome, Points, Profile};
+use referee_pgn::{
+    Fault, Game, GameReader, Item, Outcome as Written, Place, Reading, Severity, Tags,
+};
 use referee_record::Fields;
 use referee_record::convert::InContract;
 use referee_record::convert::evidence::write_no_mate;
@@ -169,7 +171,6 @@ fn read_games(
             Item::Stray(fault) => v1::VerifyGamesResponse {
                 line: fault.place.line,
                 faults: vec![write_fault(fault)],
-                sound: true,
                 ..v1::VerifyGamesResponse::default()
             },
         };
@@ -250,6 +251,20 @@ fn write_finding(finding: &Finding, points: Points) -> Option<v1::GameFinding> {
             Kind::IllegalMove(v1::IllegalMoveFound { ply, line, column })
         }
         Finding::Unreadable { .. } => return None,
+        Finding::ResultsDiffer { tag, marker, place } => {
+            let result = |written: Written| {
+                let result = GameResult::named(written.as_str());
+                result
+                    .map_or(v1::GameResult::Ongoing, InContract::to_v1)
+                    .into()
+            };
+            Kind::ResultsDiffer(v1::ResultsDiffer {
+                tag: result(*tag),
+                marker: result(*marker),
+                line: place.line,
+                column: place.column,
+            })
+        }
         Finding::PlayedOn {
             ply, outcome: end, ..
         } => Kind::PlayedOn(v1::PlayedOn {

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, Row, params};
 
 use super::query::{game_row, platform_id};
-use crate::limits::{LIST_EXAMINED_MAX, PAGE_BYTES};
 use crate::games::{GamePage, ListCursor, ListFilter};
+use crate::limits::{LIST_EXAMINED_MAX, PAGE_BYTES};
 
 /// A page of the games of a platform that pass the filter, newest first.
 pub(super) fn list(

@@ -44,9 +44,7 @@ impl Writer {
             )?
             .execute(params![replica, beat.at_us, beat.stopping])?;
         let found = match last_us {
-            Some(from_us)
-                if later && (from_us < alive_since_us || (first && alone)) =>
-            {
+            Some(from_us) if later && (from_us < alive_since_us || (first && alone)) => {
                 Some(self.insert_span(from_us, beat.at_us)?)
             }
             _ => None,

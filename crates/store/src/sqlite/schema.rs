@@ -315,7 +315,13 @@ mod tests {
             .expect("memory takes numbers");
         let result = migrate(&mut connection);
         assert!(
-            matches!(result, Err(SchemaError::Older { found: 2, oldest: 3 })),
+            matches!(
+                result,
+                Err(SchemaError::Older {
+                    found: 2,
+                    oldest: 3
+                })
+            ),
             "{result:?}"
         );
     }

@@ -10,16 +10,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::CHECKPOINT_BYTES_MAX;
 
-/// The form of the file; it changes where units are cut or ordered in another way.
-const VERSION: u32 = 1;
+/// The form of the file; it changes where positions are cut or ordered in another way.
+const VERSION: u32 = 2;
+
+/// What every version of the file has.
+#[derive(Deserialize)]
+struct Head {
+    version: u32,
+}
 
 #[derive(Serialize, Deserialize)]
 struct File {
     version: u32,
     depth: u32,
-    plies: u32,
-    fingerprint: u64,
-    counted: Vec<(usize, u128)>,
+    fingerprint: [u8; 32],
+    counted: Vec<(u64, Vec<u128>)>,
 }
 
 /// Returns where the checkpoint of a count is: where the user says, or in this folder under a name
@@ -43,16 +48,16 @@ pub(super) fn read(path: &Path) -> Result<Option<Checkpoint>, String> {
         return Err(place(&"this is too long for a checkpoint"));
     }
     let bytes = fs::read(path).map_err(|error| place(&error))?;
-    let file: File = serde_json::from_slice(&bytes)
-        .map_err(|error| place(&format!("this is no checkpoint: {error}")))?;
-    if file.version != VERSION {
+    let is_none = |error: serde_json::Error| place(&format!("this is no checkpoint: {error}"));
+    let head: Head = serde_json::from_slice(&bytes).map_err(is_none)?;
+    if head.version != VERSION {
         return Err(place(
-            &"another version of this program wrote it; remove it",
+            &"another version of this program wrote it: remove it to begin from the start",
         ));
     }
+    let file: File = serde_json::from_slice(&bytes).map_err(is_none)?;
     Ok(Some(Checkpoint {
         depth: file.depth,
-        plies: file.plies,
         fingerprint: file.fingerprint,
         counted: file.counted,
     }))
@@ -64,7 +69,6 @@ pub(super) fn write(path: &Path, checkpoint: &Checkpoint) -> Result<(), String> 
     let text = serde_json::to_vec(&File {
         version: VERSION,
         depth: checkpoint.depth,
-        plies: checkpoint.plies,
         fingerprint: checkpoint.fingerprint,
         counted: checkpoint.counted.clone(),
     })

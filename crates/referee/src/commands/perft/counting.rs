@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use referee_chess::Position;
-use referee_perft::{Ending, Options, Run, Statistics, Table, Total, statistics_on_threads};
+use referee_perft::{
+    Ending, Options, Run, Statistics, Table, TableUse, Total, statistics_on_threads,
+};
 
 use super::arguments::PerftArguments;
 use super::failure::Failure;
@@ -32,11 +34,12 @@ pub(super) fn count(
         ),
         None => None,
     };
-    let (total, is_whole) = total(arguments, &position, depth, table.as_ref(), cancelled)?;
+    let (total, used, is_whole) = total(arguments, &position, depth, table.as_ref(), cancelled)?;
     let count = output::Count {
         position: &position,
         depth,
         total: &total,
+        used,
         divide: arguments.divide,
         hash_mib: table.as_ref().map(Table::mib),
         elapsed: begin.elapsed(),
@@ -57,30 +60,29 @@ fn details(
         .ok_or_else(|| Failure::Work("stopped; details leave no checkpoint".to_owned()))
 }
 
-/// Counts, from where an earlier count was stopped if there is one; returns whether there was
-/// none.
+/// Counts, from where an earlier count was stopped if there is one; returns also what was done
+/// with the table, and whether there was none.
 fn total(
     arguments: &PerftArguments,
     position: &Position,
     depth: u32,
     table: Option<&Table>,
     cancelled: &AtomicBool,
-) -> Result<(Total, bool), Failure> {
+) -> Result<(Total, TableUse, bool), Failure> {
     let file = checkpoint::path(arguments.checkpoint.as_deref(), position, depth);
     let mut run = match checkpoint::read(&file).map_err(Failure::Work)? {
         Some(stopped) => {
             eprintln!("goes on from {}", file.display());
-            Run::resume(position, &stopped)
+            Run::resume(position, &stopped, arguments.threads())
                 .map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?
         }
         None => Run::new(position, depth, arguments.threads())
             .map_err(|error| Failure::Usage(error.to_string()))?,
     };
-    let before = run.checkpoint();
-    let view = progress::View::new(&before, run.units());
+    let is_whole = run.counted() == 0;
+    let view = progress::View::new(run.counted(), run.positions());
     let watch = |progress| view.show(progress);
     let ending = run.count(Options {
-        threads: arguments.threads(),
         processor: arguments.processor(),
         last_ply: arguments.last_ply(),
         table,
@@ -89,9 +91,9 @@ fn total(
     });
     view.end();
     match ending.map_err(|error| Failure::Work(error.to_string()))? {
-        Ending::Done(total) => {
+        Ending::Done { total, table } => {
             checkpoint::remove(&file).map_err(Failure::Work)?;
-            Ok((total, before.counted.is_empty()))
+            Ok((total, table, is_whole))
         }
         Ending::Cancelled => {
             checkpoint::write(&file, &run.checkpoint()).map_err(Failure::Work)?;

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use referee_chess::Position;
-use referee_perft::{Statistics, Table, Total};
+use referee_perft::{Statistics, Table, TableUse, Total};
 use serde_json::{Map, Value, json};
 
 /// The result of a count.
@@ -13,6 +13,7 @@ pub(super) struct Count<'a> {
     pub(super) position: &'a Position,
     pub(super) depth: u32,
     pub(super) total: &'a Total,
+    pub(super) used: TableUse,
     pub(super) divide: bool,
     pub(super) hash_mib: Option<usize>,
     pub(super) elapsed: Duration,
@@ -48,6 +49,10 @@ impl Count<'_> {
         }
         let nodes = self.total.nodes;
         println!("nodes: {nodes}");
+        let Total {
+            positions, paths, ..
+        } = self.total;
+        println!("positions: {positions} stand for {paths} paths");
         let seconds = self.elapsed.as_secs_f64();
         if self.is_whole {
             println!(
@@ -58,7 +63,7 @@ impl Count<'_> {
             println!("time: {seconds:.3} s since it went on");
         }
         if let Some(mib) = self.hash_mib {
-            let used = self.total.table;
+            let used = self.used;
             println!(
                 "hash: {mib} MiB, {} probes, {} hits; the total is wrong with a chance below \
                  {:.1e}",
@@ -82,6 +87,8 @@ impl Count<'_> {
         if !self.is_whole {
             object.remove("nodes_per_second");
         }
+        object.insert("positions".to_owned(), Value::from(self.total.positions));
+        object.insert("paths".to_owned(), number(self.total.paths));
         if self.divide {
             let moves: Map<String, Value> = self
                 .moves()
@@ -90,7 +97,7 @@ impl Count<'_> {
             object.insert("divide".to_owned(), Value::Object(moves));
         }
         if let Some(mib) = self.hash_mib {
-            let used = self.total.table;
+            let used = self.used;
             object.insert(
                 "hash".to_owned(),
                 json!({

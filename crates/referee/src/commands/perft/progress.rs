@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use referee_perft::{Checkpoint, Progress};
+use referee_perft::Progress;
 
 /// A bar moves at most this often, and a line is written at most this often.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
@@ -33,14 +33,14 @@ struct State {
 }
 
 impl View {
-    /// Begins to watch a count of so many units.
-    pub(super) fn new(before: &Checkpoint, units: usize) -> View {
+    /// Begins to watch a count of so many positions, of which some may be counted before.
+    pub(super) fn new(before: u64, positions: u64) -> View {
         let begin = Instant::now();
         let bar = stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(BAR_LENGTH);
             let style = ProgressStyle::with_template("{bar:32} {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.set_message(format!("{} of {units} positions", before.counted.len()));
+            bar.set_message(format!("{before} of {positions} positions"));
             bar
         });
         View {
@@ -80,8 +80,8 @@ impl View {
         let message = format!(
             "{:.1} %, {} of {} positions, {:.0} million nodes/s, {left}",
             100.0 * progress.share,
-            progress.units_done,
-            progress.units,
+            progress.positions_done,
+            progress.positions,
             speed / 1e6,
         );
         match &self.bar {
