@@ -1,8 +1,8 @@
 //! A store that keeps quiet about the commits of others: what a second process on the same store
-//! sees of it.
+//! sees of it. It can also lose answers, as a connection does that breaks behind a write.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_store::{
@@ -23,6 +23,7 @@ pub struct Apart {
     moved: watch::Sender<u64>,
     last_beat_us: Arc<AtomicI64>,
     reads: Mutex<HashMap<String, u64>>,
+    loses: AtomicBool,
 }
 
 impl Apart {
@@ -34,7 +35,14 @@ impl Apart {
             moved: watch::channel(0).0,
             last_beat_us: Arc::new(AtomicI64::new(i64::MIN)),
             reads: Mutex::default(),
+            loses: AtomicBool::new(false),
         }
+    }
+
+    /// Loses the answers to what this server appends from now on, or no longer: it is appended,
+    /// and the server is told that nobody knows.
+    pub fn lose_answers(&self, loses: bool) {
+        self.loses.store(loses, Ordering::Release);
     }
 
     /// Returns the last sign of life of this server that is on disk, in microseconds since 1970;
@@ -66,8 +74,12 @@ impl Games for Apart {
 
     fn append(&self, append: Append) -> Ack<Appended, AppendError> {
         let (appended, moved) = (self.store.append(append), self.moved.clone());
+        let loses = self.loses.load(Ordering::Acquire);
         Box::pin(async move {
             let appended = appended.await;
+            if loses {
+                return Err(Fault::Unknown.into());
+            }
             if matches!(appended, Ok(Appended::Stored { .. })) {
                 moved.send_modify(|number| *number += 1);
             }

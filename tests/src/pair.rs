@@ -44,12 +44,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct PairOptions {
     /// The streams that may be open on each server.
     pub open_streams_max: usize,
+    /// How long each server waits for open calls and streams when it stops.
+    pub drain_timeout: Duration,
 }
 
 impl Default for PairOptions {
     fn default() -> PairOptions {
+        let options = ServerOptions::default();
         PairOptions {
-            open_streams_max: ServerOptions::default().open_streams_max,
+            open_streams_max: options.open_streams_max,
+            drain_timeout: options.drain_timeout,
         }
     }
 }
@@ -135,6 +139,7 @@ impl Pair {
         let store = Arc::new(Apart::new(Arc::clone(&self.store)));
         let mut options = ServerOptions {
             open_streams_max: self.options.open_streams_max,
+            drain_timeout: self.options.drain_timeout,
             ..ServerOptions::default()
         };
         if number == 1 {
@@ -256,6 +261,15 @@ impl Pair {
         assert!(self.ended(PATIENCE).await, "both end well");
         self.fall_silent(down);
         self.start_servers().await;
+    }
+
+    /// Drops the first server in the middle of its work, and returns its view of the store.
+    pub async fn drop_first(&mut self) -> Arc<Apart> {
+        let server = self.servers.remove(0);
+        server.run.abort();
+        // It is gone when that has been seen; an error is what it ends with.
+        let _ = server.run.await;
+        server.store
     }
 
     /// Tells both servers to stop.

@@ -158,6 +158,7 @@ impl Server {
         let (health, health_service) = health_reporter();
         // What stops of itself, because the transport failed, stops everything else as well.
         let stop = stop.child_token();
+        let _stops = stop.clone().drop_guard();
         let tasks = TaskTracker::new();
         let games = self.begin_games(&tasks).await?;
         let questions = self.store.clone();

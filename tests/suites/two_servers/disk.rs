@@ -1,18 +1,20 @@
 //! A disk that is slow or fails: what is not on it is shown to nobody, and nobody waits for it who
 //! only asks.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1::{
-    Action, DrawClaim, ListGamesRequest, Seat, SubmitActionRequest, SubmitActionResponse,
+    DrawClaim, ListGamesRequest, Seat, SubmitActionRequest, SubmitActionResponse,
     WatchGameResponse, game,
 };
-use referee_tests::pair::Pair;
+use referee_store::Fault;
+use referee_store::wrap::{Disk, FaultPlan, Faulty};
+use referee_tests::pair::{Pair, PairOptions};
 use referee_tests::wire::{self, claim, details, make_move};
 use tokio::time::timeout;
 use tonic::{Code, Status, Streaming};
 
-use super::disk_of_pair::{Disk, pair_on_disk};
 use super::{
     Games, act, act_on, both, create, events, next_event, read, snapshot, try_act, try_read, watch,
 };
@@ -22,6 +24,28 @@ const AT_ONCE: Duration = Duration::from_secs(5);
 
 /// How long nothing is heard of what is not on disk.
 const SILENCE: Duration = Duration::from_millis(300);
+
+/// Two servers on a disk that waits and fails when the test says so.
+async fn pair_on_disk() -> (Pair, Disk) {
+    let mut disk = None;
+    let pair = Pair::start_over(PairOptions::default(), |store| {
+        let store = Faulty::new(store, FaultPlan::default());
+        disk = Some(store.disk().clone());
+        Arc::new(store)
+    })
+    .await;
+    (pair, disk.expect("the store was wrapped"))
+}
+
+/// Waits until something waits for the disk.
+async fn wait_for_held(disk: &Disk) {
+    let held = async {
+        while disk.waiting() == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(AT_ONCE, held).await.expect("a write comes");
+}
 
 /// A game with one move, and who watches it on each server.
 async fn begin(pair: &Pair, id: &str) -> ([Games; 2], [Streaming<WatchGameResponse>; 2]) {
@@ -83,7 +107,7 @@ async fn nothing_is_shown_before_it_is_on_a_slow_disk() {
     // A move, and the end of the game behind it.
     disk.hold();
     let moving = spawn_act(&servers[0], "slow", Seat::Black, make_move("e5"));
-    disk.wait_for_held(1).await;
+    wait_for_held(&disk).await;
     check_shown(&mut servers, "slow").await;
     check_silent(&mut streams).await;
     let next = spawn_act(&servers[0], "slow", Seat::White, wire::resign());
@@ -92,7 +116,7 @@ async fn nothing_is_shown_before_it_is_on_a_slow_disk() {
         !moving.is_finished() && !next.is_finished(),
         "an answer waits for the disk"
     );
-    disk.release();
+    disk.heal();
     let moved = moving.await.expect("it ends").expect("judged");
     let resigned = next.await.expect("it ends").expect("judged");
     assert_eq!((moved.sequence, resigned.sequence), (2, 3));
@@ -111,10 +135,10 @@ async fn a_refusal_waits_for_a_slow_disk() {
     let (mut servers, mut streams) = begin(&pair, "refused").await;
     disk.hold();
     let refusing = spawn_act(&servers[1], "refused", Seat::White, make_move("d4"));
-    disk.wait_for_held(1).await;
+    wait_for_held(&disk).await;
     check_shown(&mut servers, "refused").await;
     assert!(!refusing.is_finished(), "an answer waits for the disk");
-    disk.release();
+    disk.heal();
     let refused = refusing.await.expect("it ends").expect("judged");
     assert!(refused.event.is_none(), "{refused:?}");
     check_silent(&mut streams).await;
@@ -134,12 +158,15 @@ fn spawn_act(
 async fn nothing_is_shown_that_a_disk_did_not_take() {
     let (pair, disk) = pair_on_disk().await;
     let (mut servers, mut streams) = begin(&pair, "failed").await;
-    for number in 0..2 {
-        let black = || (Seat::Black, make_move("e5"));
-        let (seat, kind) = black();
-        let request = wire::submit("failed", seat, kind);
-        disk.fail();
-        let failed = servers[number].submit_action(request.clone()).await;
+    let reason = || "as the test says".to_owned();
+    let faults = [
+        Fault::Unavailable { reason: reason() },
+        Fault::ReadOnly { reason: reason() },
+    ];
+    for (number, fault) in faults.into_iter().enumerate() {
+        disk.fail(fault);
+        let black = (Seat::Black, make_move("e5"));
+        let failed = try_act(&mut servers[number], "failed", black.0, black.1).await;
         let failed = failed.expect_err("the disk does not take it");
         assert_eq!(failed.code(), Code::Unavailable, "{failed:?}");
         assert_eq!(details(&failed).reason, "STORE_UNAVAILABLE", "{failed:?}");
@@ -171,13 +198,19 @@ async fn a_repetition_tells_what_came_of_a_write() {
         (Seat::White, claim(DrawClaim::Fifty, None)),
     ];
     for (number, (seat, kind)) in moves.into_iter().enumerate() {
-        let (asked, repeated) = (number % 2, number / 2);
+        let (asked, repeated) = (number % 2, usize::from(number == 1 || number == 2));
         let request = wire::submit("unknown-end", seat, kind);
-        let is_written = number % 2 == 0;
-        disk.lose_answer(is_written);
+        // It is written and the answer is lost, or it is not written.
+        let store = pair.server(asked).store();
+        if number < 2 {
+            store.lose_answers(true);
+        } else {
+            disk.fail(Fault::Unknown);
+        }
         let lost = servers[asked].submit_action(request.clone()).await;
         let lost = lost.expect_err("nobody knows whether it is on disk");
         assert_eq!(lost.code(), Code::Unavailable, "{lost:?}");
+        store.lose_answers(false);
         disk.heal();
         let sequence = number as i64 + 2;
         let again = repeat(&mut servers[repeated], &request).await;

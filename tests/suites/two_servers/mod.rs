@@ -5,7 +5,7 @@
 //! two games in memory.
 
 mod cache;
-//mod disk;
+mod disk;
 mod log;
 mod time;
 

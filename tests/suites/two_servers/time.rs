@@ -10,13 +10,18 @@ use referee_api::v1::{
 };
 use referee_server::limits::{FLAG_RETRY, FLAG_SETTLING};
 use referee_store::{GameKey, NewGame};
-use referee_tests::pair::Pair;
+use referee_tests::pair::{Pair, PairOptions};
 use referee_tests::wire::make_move;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
 
 use super::{Games, act, begin, both, create_as, events, read};
 
 /// The games whose flags fall at the same time.
 const DUE_AT_ONCE: usize = 200;
+
+/// The games that one server has a copy of from before their clocks ran.
+const STALE: usize = 20;
 
 /// How long a claim on a game that is due may last that this test makes, in microseconds.
 const HOLD_US: i64 = 1;
@@ -107,6 +112,71 @@ async fn down_time_that_one_finds_is_settled_by_the_other() {
         let spans = pair.store().down_spans(0, 10).await.expect("read");
         assert_eq!(spans.len(), round, "{spans:?}");
     }
+}
+
+/// One server has a copy from before the clock ran, in which nothing is owed, and does not know
+/// better until it writes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_that_is_out_of_date_is_owed_down_time_too() {
+    let pair = Pair::start().await;
+    let [mut one, mut two] = both(&pair).await;
+    let ids: Vec<String> = (0..STALE).map(|number| format!("stale-{number}")).collect();
+    for id in &ids {
+        create_as(&mut one, id, timed("8", "8")).await;
+        read(&mut one, id).await;
+    }
+    for id in &ids {
+        begin(&mut two, id).await;
+    }
+    pair.fall_silent(Duration::from_secs(20));
+    for id in &ids {
+        let moved = act(&mut one, id, Seat::White, make_move("e4")).await;
+        let reason = moved.ruling.unwrap_or_default().reason();
+        assert_eq!(reason, Reason::Unspecified, "{id}");
+        let record = events(&mut two, id).await;
+        assert_eq!(down_times(&record), [20_000], "{record:#?}");
+    }
+}
+
+/// A server that stops is down from then on, however short, and although a stream was open to the
+/// last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_stop_say_so_and_do_nothing_more() {
+    let mut pair = Pair::start_with(PairOptions {
+        drain_timeout: Duration::from_millis(300),
+        ..PairOptions::default()
+    })
+    .await;
+    // Nobody ends this stream but the client.
+    let mut health = HealthClient::new(pair.server(0).connect().await);
+    let watched = health.watch(HealthCheckRequest::default()).await;
+    let _open = watched.expect("watched").into_inner();
+    let [mut one, _] = both(&pair).await;
+    begin_as(&mut one, "stopped", timed("8", "8")).await;
+    // Shorter than the silence that a process may leave that goes on.
+    pair.restart(Duration::from_secs(3)).await;
+    let spans = pair.store().down_spans(0, 10).await.expect("read");
+    let lengths: Vec<i64> = spans.iter().map(|span| span.to_us - span.from_us).collect();
+    assert_eq!(lengths, [3_000_000], "nobody gave a sign of life");
+    let [mut one, _] = both(&pair).await;
+    let moved = act(&mut one, "stopped", Seat::White, make_move("e4")).await;
+    assert_eq!(moved.sequence, 3, "{moved:?}");
+}
+
+/// A server whose future is dropped leaves no job behind that works on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_dropped_does_nothing_more() {
+    let mut pair = Pair::start().await;
+    let [mut one, mut two] = both(&pair).await;
+    begin_as(&mut one, "dropped", timed("2", "2")).await;
+    let dropped_us = pair.now_us();
+    let dropped = pair.drop_first().await;
+    pair.pass(Duration::from_secs(4)).await;
+    assert_eq!(dropped.last_beat_us(), dropped_us, "it gives signs of life");
+    // The other one goes on.
+    let record = wait_for_end(&pair, &mut two, "dropped").await;
+    assert_eq!(record.len(), 2, "{record:#?}");
+    assert_eq!(dropped.reads_of("dropped"), 0, "it looks at clocks");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

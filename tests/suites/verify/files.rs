@@ -151,7 +151,10 @@ fn command_lines_that_make_no_sense_are_64() {
 #[test]
 fn the_bounds_of_a_record_are_those_of_what_makes_it() {
     use referee_verify::limits;
-    assert_eq!(limits::ENTRIES_MAX, referee_store::limits::ENTRIES_PER_GAME_MAX);
+    assert_eq!(
+        limits::ENTRIES_MAX,
+        referee_store::limits::ENTRIES_PER_GAME_MAX
+    );
     assert_eq!(
         limits::MATING_LINE_MOVES_MAX,
         referee_laws::History::MOVES_MAX

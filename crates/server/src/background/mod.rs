@@ -8,7 +8,7 @@ mod log;
 
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use referee_store::Questions;
@@ -18,7 +18,8 @@ use crate::games::Games;
 /// The jobs of a service.
 pub(crate) struct Background {
     tasks: TaskTracker,
-    stop: CancellationToken,
+    /// Dropped, it stops the jobs as well; then nobody waits for them.
+    stop: DropGuard,
     heartbeat: heartbeat::Thread,
 }
 
@@ -41,14 +42,14 @@ impl Background {
         let heartbeat = heartbeat::Thread::start(Arc::clone(&games.heartbeat), stop.clone())?;
         Ok(Background {
             tasks,
-            stop,
+            stop: stop.drop_guard(),
             heartbeat,
         })
     }
 
     /// Stops all jobs, and waits until they have ended.
     pub(crate) async fn stop(self) {
-        self.stop.cancel();
+        self.stop.disarm().cancel();
         self.tasks.wait().await;
         self.heartbeat.join().await;
     }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use referee_store::{Beat, Fault, Liveness, ReplicaId};
+use referee_store::{Beat, DownSpan, Liveness, ReplicaId};
 
 use crate::clock::{Clock, us};
+use crate::error::ServiceError;
 use crate::limits;
 
 /// Gives signs of life, and knows the newest span of down time.
@@ -20,6 +21,8 @@ pub(crate) struct Heartbeat {
     last_us: AtomicI64,
     /// The number of the newest span of down time, whichever process found it.
     newest_span: AtomicI64,
+    /// When that span ended, in microseconds since 1970.
+    newest_end_us: AtomicI64,
     beating: tokio::sync::Mutex<()>,
 }
 
@@ -37,27 +40,29 @@ impl Heartbeat {
     ///
     /// # Errors
     ///
-    /// Where the store does not take it.
+    /// Where the store does not take it, or cannot read.
     pub(crate) async fn begin(
         liveness: Arc<dyn Liveness>,
         clock: Arc<dyn Clock>,
         replica: ReplicaId,
-    ) -> Result<Heartbeat, Fault> {
+    ) -> Result<Heartbeat, ServiceError> {
         let heartbeat = Heartbeat {
             liveness,
             clock,
             replica,
             last_us: AtomicI64::new(i64::MIN),
             newest_span: AtomicI64::new(0),
+            newest_end_us: AtomicI64::new(0),
             beating: tokio::sync::Mutex::default(),
         };
         heartbeat.beat(false).await?;
         Ok(heartbeat)
     }
 
-    /// The number of the newest span of down time; 0 where there never was one.
-    pub(crate) fn newest_span(&self) -> i64 {
-        self.newest_span.load(Ordering::Acquire)
+    /// When the newest span of down time ended, in microseconds since 1970; 0 where there never
+    /// was one. A clock that runs since then or later stood still in none.
+    pub(crate) fn newest_end_us(&self) -> i64 {
+        self.newest_end_us.load(Ordering::Acquire)
     }
 
     /// Makes sure that a silence of the process until now is on record, so that nobody is charged
@@ -65,8 +70,8 @@ impl Heartbeat {
     ///
     /// # Errors
     ///
-    /// Where the store does not take the sign of life.
-    pub(crate) async fn note_silence(&self) -> Result<(), Fault> {
+    /// Where the store does not take the sign of life, or cannot read.
+    pub(crate) async fn note_silence(&self) -> Result<(), ServiceError> {
         if self.is_silent() {
             let _one_at_a_time = self.beating.lock().await;
             if self.is_silent() {
@@ -80,8 +85,8 @@ impl Heartbeat {
     ///
     /// # Errors
     ///
-    /// Where the store does not take it.
-    pub(crate) async fn beat(&self, stopping: bool) -> Result<(), Fault> {
+    /// Where the store does not take it, or cannot read.
+    pub(crate) async fn beat(&self, stopping: bool) -> Result<(), ServiceError> {
         let at_us = self.clock.now_us();
         let beaten = self.liveness.beat(Beat {
             replica: self.replica,
@@ -98,10 +103,30 @@ impl Heartbeat {
             );
         }
         // The span first: who sees that the process is alive again must see it, too.
-        self.newest_span
-            .fetch_max(beaten.newest_span, Ordering::AcqRel);
+        if beaten.newest_span > self.newest_span.load(Ordering::Acquire) {
+            let end_us = match beaten.found {
+                Some(span) if span.id == beaten.newest_span => span.to_us,
+                _ => self.read_newest_end().await?,
+            };
+            self.newest_end_us.fetch_max(end_us, Ordering::AcqRel);
+            self.newest_span
+                .fetch_max(beaten.newest_span, Ordering::AcqRel);
+        }
         self.last_us.fetch_max(at_us, Ordering::AcqRel);
         Ok(())
+    }
+
+    /// Reads when the newest span ended, which another process has found.
+    async fn read_newest_end(&self) -> Result<i64, ServiceError> {
+        let mut end_us = self.newest_end_us();
+        loop {
+            let limit = limits::DOWN_SPANS_READ_MAX;
+            let spans: Vec<DownSpan> = self.liveness.down_spans(end_us, limit).await?;
+            let Some(last) = spans.last() else {
+                return Ok(end_us);
+            };
+            end_us = last.to_us;
+        }
     }
 
     /// Waits until the next sign of life is due.

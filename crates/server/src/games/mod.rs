@@ -122,9 +122,9 @@ impl Games {
     pub(crate) async fn read(&self, key: &GameKey) -> Result<Arc<RecordedGame>, ServiceError> {
         let game = self.registry.read(key).await?;
         let slot = self.registry.place(key);
-        let may_be_owed = self.keeper.may_be_owed(&slot, &game.folded.game);
+        let is_owed = self.keeper.is_owed(&game.folded.game);
         // Who has the turn at the game settles what it is owed anyway.
-        if may_be_owed && slot.turn.try_lock().is_ok() {
+        if is_owed && slot.turn.try_lock().is_ok() {
             let (keeper, key) = (Arc::clone(&self.keeper), key.clone());
             let settle = async move {
                 if let Err(error) = submit::settle(&keeper, &key).await {

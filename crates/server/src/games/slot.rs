@@ -1,6 +1,5 @@
 //! The place of one game in memory: its record as it is on disk, folded.
 
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_record::FoldedGame;
@@ -42,8 +41,6 @@ pub(crate) struct GameSlot {
     /// Held while the record is read, so that many readers read it once.
     pub(crate) reading: tokio::sync::Mutex<()>,
     state: Mutex<State>,
-    /// The newest span of down time that the game has been asked about.
-    spans_seen: AtomicI64,
 }
 
 #[derive(Debug, Default)]
@@ -60,7 +57,6 @@ impl GameSlot {
             turn: tokio::sync::Mutex::default(),
             reading: tokio::sync::Mutex::default(),
             state: Mutex::default(),
-            spans_seen: AtomicI64::new(0),
         }
     }
 
@@ -119,16 +115,6 @@ impl GameSlot {
     pub(crate) fn bytes(&self) -> usize {
         let copy = self.state().copy.clone();
         copy.map_or(0, |copy| copy.bytes()) + self.key.platform.len() + self.key.game.len()
-    }
-
-    /// The newest span of down time that the game has been asked about; 0 before the first.
-    pub(crate) fn spans_seen(&self) -> i64 {
-        self.spans_seen.load(Ordering::Acquire)
-    }
-
-    /// Notes that the game owes nothing for spans up to `newest`.
-    pub(crate) fn see_spans(&self, newest: i64) {
-        self.spans_seen.fetch_max(newest, Ordering::AcqRel);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

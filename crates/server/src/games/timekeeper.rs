@@ -14,7 +14,7 @@ use referee_record::{Finding, deadline_us, time_us};
 use referee_store::{AppendError, Deadlines, DownSpan, GameKey, Liveness, Postponement};
 
 use super::heartbeat::Heartbeat;
-use super::slot::{GameSlot, RecordedGame};
+use super::slot::RecordedGame;
 use super::writer::{Submission, Turn, When, Writer};
 use crate::clock::{Clock, us};
 use crate::error::ServiceError;
@@ -66,13 +66,15 @@ impl Timekeeper {
         self.clock.sleep_until(at_us).await;
     }
 
-    /// Whether a game may be owed down time that it has not been asked for yet.
-    pub(crate) fn may_be_owed(&self, slot: &GameSlot, game: &Game) -> bool {
-        slot.spans_seen() < self.heartbeat.newest_span() && game.running_since().is_some()
+    /// Whether a game is owed down time: whether its clock runs since before the end of some.
+    /// That is a property of the game as it stands, so it does not matter who looked at it when.
+    pub(crate) fn is_owed(&self, game: &Game) -> bool {
+        let newest_end_ms = ms_of(self.heartbeat.newest_end_us());
+        game.running_since()
+            .is_some_and(|since| since.ms() < newest_end_ms)
     }
 
-    /// Records the down time that a game has not been asked for yet, and returns the game after
-    /// it.
+    /// Records the down time that a game is owed, and returns the game after it.
     pub(crate) async fn settle_down_time(
         &self,
         turn: &Turn<'_>,
@@ -80,15 +82,11 @@ impl Timekeeper {
         self.heartbeat.note_silence().await?;
         for _ in 0..limits::DOWN_SPANS_SETTLED_MAX {
             let game = self.writer.registry.read_known(turn.slot).await?;
-            let known = self.heartbeat.newest_span();
-            if turn.slot.spans_seen() >= known {
+            if !self.is_owed(&game.folded.game) {
                 return Ok(game);
             }
             match self.find_owed(&game.folded.game).await? {
-                None => {
-                    turn.slot.see_spans(known);
-                    return Ok(game);
-                }
+                None => return Ok(game),
                 Some(owed) => self.record_owed(turn, &game, owed).await?,
             }
         }
@@ -183,10 +181,12 @@ impl Timekeeper {
         let slot = self.writer.registry.place(key);
         for _ in 0..limits::JUDGE_ATTEMPTS_MAX {
             let turn = Turn::wait(&slot).await;
+            // The time comes first: a process that stands still behind it lets no flag fall.
+            let now_us = self.now_us();
             let game = self.settle_down_time(&turn).await?;
             let fallen = game.folded.game.deadline().filter(|&(_, deadline)| {
                 let settled_us = time_us(deadline).saturating_add(us(limits::FLAG_SETTLING));
-                self.now_us() > settled_us
+                now_us > settled_us
             });
             if let Some(fallen) = fallen {
                 self.record_flag(&turn, &game, fallen).await?;
