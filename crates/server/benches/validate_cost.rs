@@ -13,6 +13,7 @@ use referee_api::v1;
 use referee_api::v1::rules_service_client::RulesServiceClient;
 use referee_api::v1::rules_service_server::{RulesService, RulesServiceServer};
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
 use tonic::{Request, Response, Status};
@@ -111,9 +112,10 @@ async fn run_echo() -> Result<(), Failure> {
 async fn run_referee() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let store = referee_store::SqliteStore::open(folder.path().join("bench.db"))?;
-    let options = referee_server::ServeOptions::default();
-    let never = std::future::pending();
-    Ok(referee_server::serve(listen().await?, Arc::new(store), options, never).await?)
+    let options = referee_server::ServerOptions::default();
+    let clock = Arc::new(referee_server::MachineClock::after(None));
+    let server = referee_server::Server::new(listen().await?, Arc::new(store), clock, options);
+    Ok(server.run(CancellationToken::new()).await?)
 }
 
 struct Peer {
