@@ -67,7 +67,10 @@ fn every_case_is_ruled_right_by_a_server_that_runs() {
         "chess/reports.jsonl",
         "pgn/reports.jsonl",
     ];
-    let own: usize = files.iter().map(|file| lines(file).len()).sum();
+    let own: Vec<Value> = files.iter().flat_map(|file| lines(file)).collect();
+    // The steps of a sequence are words; see the suite `sequences`.
+    let own_later = own.iter().filter(|case| case["kind"] == "sequence").count();
+    let own = own.len() - own_later;
     let own_files = files.map(data);
     let mut files = vec![laws.as_path(), &reports];
     files.extend(own_files.iter().map(PathBuf::as_path));
@@ -87,7 +90,7 @@ fn every_case_is_ruled_right_by_a_server_that_runs() {
                 .ok()
         })
         .sum();
-    assert_eq!(skipped, REPORTS_LATER, "{out}");
+    assert_eq!(skipped, REPORTS_LATER + own_later, "{out}");
     assert_eq!(text(&output.stderr), "", "no field of a case is unknown");
 }
 

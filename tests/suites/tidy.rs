@@ -21,11 +21,6 @@ const STORY: &str = "one story, told and asserted step by step";
 
 /// Functions that are longer for a reason: the file, the name, and the reason.
 const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
-    (
-        "crates/laws/src/judge/arbiter.rs",
-        "decide_decision",
-        EXHAUSTIVE,
-    ),
     ("crates/laws/src/outcome.rs", "sentence", EXHAUSTIVE),
     (
         "crates/perft/tests/published.rs",
@@ -40,19 +35,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "long_texts_are_read_in_bounded_memory",
         DATA,
     ),
-    ("crates/server/src/actions.rs", "intent", EXHAUSTIVE),
-    ("crates/server/src/actions.rs", "decision", EXHAUSTIVE),
-    (
-        "crates/server/src/entry.rs",
-        "lay_down",
-        "every field of a message, one after another",
-    ),
-    (
-        "crates/server/src/standing.rs",
-        "stored_standing",
-        "every field of a message, one after another",
-    ),
-    ("crates/server/src/status.rs", "parts", EXHAUSTIVE),
     ("crates/store/tests/model.rs", "run_batch", STORY),
     (
         "crates/store/tests/sqlite.rs",
@@ -110,7 +92,7 @@ const CLOCKS: &[(&str, &str)] = &[
         "crates/referee/src/commands/perft/progress.rs",
         "shows how long a count will take",
     ),
-    ("crates/server/src/pulse.rs", "the clock of the service"),
+    ("crates/server/src/clock.rs", "the clock of the service"),
 ];
 
 /// Tests that need real time, each with its reason. All others run on the virtual time of the
@@ -124,11 +106,6 @@ const REAL_TIME: &[(&str, &str)] = &[
         "crates/referee/tests/perft_command.rs",
         "stops a process in the middle of a count",
     ),
-    (
-        "crates/server/src/timekeeper/tests.rs",
-        "the clock of the service is that of the machine",
-    ),
-    ("crates/store/src/sqlite/readers.rs", "readers are threads"),
     ("crates/store/tests/crash.rs", "kills a process"),
     (
         "crates/store/tests/sqlite.rs",

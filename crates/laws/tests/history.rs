@@ -271,7 +271,7 @@ fn the_longest_history_says_what_a_plain_list_says() {
         let after = plain.now().after_unchecked(mv);
         history.play(mv).expect("there is room");
         plain.push(uci, false, after);
-        if history.ply() % 4_999 == 0 {
+        if history.ply().is_multiple_of(4_999) {
             compare_repetitions(&history, &plain).expect("both are of the same game");
         }
     }

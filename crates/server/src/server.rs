@@ -26,7 +26,7 @@ use crate::games::{CacheLimits, Games};
 use crate::limits;
 use crate::pool::WorkPool;
 use crate::services::{GamesService, RulesService, StreamingGames};
-use crate::transport::{CallerLayer, StreamPermits, TransportErrorLayer};
+use crate::transport::{CallerLayer, StreamPermits, TransportErrorLayer, reflection};
 
 /// How a server runs.
 #[derive(Clone, Debug)]
@@ -252,14 +252,6 @@ fn transport(options: &ServerOptions) -> Transport<Layers> {
         .http2_keepalive_timeout(Some(limits::KEEPALIVE_TIMEOUT))
         .layer(CallerLayer::open(&options.platform))
         .layer(TransportErrorLayer)
-}
-
-fn reflection() -> tonic_reflection::server::Builder<'static> {
-    tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(referee_api::FILE_DESCRIPTOR_SET)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        // Clients decode the details of errors with these.
-        .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
 }
 
 async fn set_health(health: &HealthReporter, status: ServingStatus) {

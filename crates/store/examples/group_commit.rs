@@ -115,14 +115,7 @@ async fn measure_store(
     time: Duration,
     deadline_us: Deadline,
 ) -> Outcome<Figure> {
-    let mut o = referee_store::SqliteOptions::default();
-    if let Ok(k) = std::env::var("GC_K") {
-        o.newest_requests = k.parse()?;
-    }
-    if let Ok(k) = std::env::var("GC_CP") {
-        o.checkpoint_pages = k.parse()?;
-    }
-    let store = Arc::new(SqliteStore::open_with(path, o)?);
+    let store = Arc::new(SqliteStore::open(path)?);
     let mut chains = Vec::new();
     for writer in 0..writers {
         let game = NewGame {

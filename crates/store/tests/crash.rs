@@ -16,8 +16,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use referee_store::{
-    AnswerBody, Append, AppendError, Appended, Created, GameKey, NewGame, SqliteOptions,
-    SqliteStore, Store, Write, chain,
+    AnswerBody, Append, AppendError, Appended, Created, Deadlines, GameKey, Games, NewGame,
+    Questions, RequestKey, SqliteOptions, SqliteStore, Store, StoredEntry, Write, chain,
 };
 
 /// Where the child writes; its presence makes the child.
@@ -30,8 +30,7 @@ const GAMES: usize = 12;
 
 /// Small enough that the index and checkpoints are killed too.
 const OPTIONS: SqliteOptions = SqliteOptions {
-    unindexed_entries: 200,
-    indexed_per_slice: 40,
+    newest_requests: 12,
     checkpoint_pages: 100,
     cached_heads: 8,
 };
@@ -46,12 +45,9 @@ struct Acknowledged {
     refusals: Vec<(i64, String)>,
 }
 
-/// The child. As a test of its own it has nothing to do.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn child() {
-    let (Ok(path), Ok(round)) = (std::env::var(CHILD), std::env::var(ROUND)) else {
-        return;
-    };
+/// The child: writes until it is killed.
+async fn child(path: &str) {
+    let round = std::env::var(ROUND).expect("the parent numbers its children");
     let store = SqliteStore::open_with(path, OPTIONS).expect("the lock of a dead process is free");
     let store = Arc::new(store);
     let mut tasks = Vec::new();
@@ -69,7 +65,7 @@ async fn child() {
     }
 }
 
-async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
+async fn write(store: &dyn Games, game: usize, round: &str, writer: usize) {
     let key = GameKey::new("p", format!("g{game}"));
     let new = NewGame {
         key: key.clone(),
@@ -85,7 +81,8 @@ async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
     if let Created::New(_) = created {
         acknowledge(&format!("created {game}"));
     }
-    let mut sequence = created.into_row().sequence;
+    let row = created.into_row();
+    let (mut sequence, mut previous) = (row.sequence, row.chain_head);
     for count in 0_u64.. {
         let request_id = format!("{round} {writer} {count}");
         let write = if count % 7 == 3 {
@@ -100,6 +97,7 @@ async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
                 state: (count % 5) as i32,
                 update_time_us: count as i64,
                 deadline_us: deadline_of(count),
+                asks: asks(count),
             }
         };
         let refusal = matches!(write, Write::Refusal { .. });
@@ -107,7 +105,8 @@ async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
             let append = Append {
                 key: key.clone(),
                 expected_sequence: sequence,
-                request_id: request_id.clone(),
+                previous,
+                request: RequestKey::new(writer as u8, &request_id),
                 content_hash: [2; 32],
                 write: write.clone(),
             };
@@ -117,7 +116,7 @@ async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
                     chain,
                     ..
                 }) => {
-                    sequence = stored;
+                    (sequence, previous) = (stored, chain);
                     let kind = if refusal { "refusal" } else { "entry" };
                     acknowledge(&format!(
                         "{kind} {game} {stored} {} {request_id}",
@@ -125,7 +124,7 @@ async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
                     ));
                     break;
                 }
-                Err(AppendError::SequenceMismatch { actual }) => sequence = actual,
+                Err(AppendError::Moved { actual, chain }) => (sequence, previous) = (actual, chain),
                 Err(AppendError::TooManyRefusals { .. }) => break,
                 other => panic!("{other:?}"),
             }
@@ -136,6 +135,23 @@ async fn write(store: &dyn Store, game: usize, round: &str, writer: usize) {
 /// The deadline that the entry of this number leaves its game with: none for each third.
 fn deadline_of(count: u64) -> Option<i64> {
     (!count.is_multiple_of(3)).then_some(1_000 - (count as i64 * 37) % 500)
+}
+
+/// Whether the entry of this number leaves a question.
+fn asks(count: u64) -> bool {
+    count.is_multiple_of(4)
+}
+
+/// The count that a request id ends with.
+fn count_of(request_id: &str) -> u64 {
+    let count = request_id.rsplit(' ').next().unwrap_or_default();
+    count.parse().expect("a request id ends with its count")
+}
+
+/// The request of this id: its second word is the writer, which is its scope.
+fn request(id: &str) -> RequestKey {
+    let writer = id.split(' ').nth(1).unwrap_or_default();
+    RequestKey::new(writer.parse().expect("the second word is the writer"), id)
 }
 
 /// Prints one line past every buffer of ours; with the newline it is complete.
@@ -150,8 +166,11 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acknowledged_write_survives_the_kill() {
+    if let Ok(path) = std::env::var(CHILD) {
+        return child(&path).await;
+    }
     let folder = tempfile::tempdir().expect("a folder for the test");
     let path = folder.path().join("referee.db");
     let mut acknowledged = BTreeMap::new();
@@ -186,7 +205,8 @@ async fn an_acknowledged_write_survives_the_kill() {
 /// Runs a child, kills it some time after its first acknowledgement, and returns all of them.
 fn run_and_kill(path: &Path, round: usize, after: Duration) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().expect("the test knows itself"))
-        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "an_acknowledged_write_survives_the_kill"])
+        .args(["--nocapture", "--test-threads=1"])
         .env(CHILD, path)
         .env(ROUND, round.to_string())
         .stdout(Stdio::null())
@@ -258,64 +278,39 @@ fn note(acknowledged: &mut BTreeMap<usize, Acknowledged>, lines: &[String]) {
 /// Everything that was acknowledged is there; every record is whole.
 async fn check(path: &Path, acknowledged: &BTreeMap<usize, Acknowledged>) {
     let store = SqliteStore::open_with(path, OPTIONS).expect("the lock of a dead process is free");
-    let due = store.due(i64::MAX, 100).await.expect("the store reads");
+    let due = store.claim_due(0, i64::MAX, 1, 100).await;
+    let due = due.expect("the store writes");
+    let open = store.claim_questions(i64::MAX, 0, 100).await;
+    let open = open.expect("the store writes");
     for (number, game) in acknowledged {
         let key = GameKey::new("p", format!("g{number}"));
         let row = store.game(&key).await.expect("the store reads");
         let row = row.unwrap_or_else(|| panic!("game {number} was acknowledged"));
-        let mut entries = Vec::new();
-        loop {
-            let page = store.entries(&key, entries.len() as i64, 1_000).await;
-            let page = page.expect("the store reads");
-            if page.is_empty() {
-                break;
-            }
-            entries.extend(page);
-        }
+        let entries = entries_of(&store, &key).await;
         let head = chain::verify(&key, &row.genesis, &entries).expect("the record is whole");
         assert_eq!((entries.len() as i64, head), (row.sequence, row.chain_head));
-        // The deadline was written with the last entry, or both are not there.
-        let deadline = entries.last().and_then(|last| {
-            let text = String::from_utf8_lossy(&last.bytes);
-            let count = text.split(';').next()?.rsplit(' ').next()?.parse();
-            deadline_of(count.expect("a request id ends with its count"))
-        });
+        assert_eq!(row.last_entry.as_ref(), entries.last());
+        // The deadline was written with the last entry, and the question with the last that asked,
+        // or neither entry is there.
+        let counts: Vec<u64> = entries
+            .iter()
+            .map(|entry| count_of(&id_of(entry)))
+            .collect();
+        let deadline = counts.last().and_then(|count| deadline_of(*count));
         let named = due.iter().find(|named| named.key == key);
         match (named, deadline) {
             (None, None) => {}
             (Some(named), Some(deadline)) if named.due_us <= deadline => {}
             other => panic!("game {number} is due at {other:?}"),
         }
-        for (sequence, request_id, link) in &game.entries {
-            let entry = usize::try_from(sequence - 1)
-                .ok()
-                .and_then(|index| entries.get(index));
-            let entry = entry.unwrap_or_else(|| panic!("entry {sequence} of {number} is lost"));
-            assert_eq!(
-                hex(&entry.chain),
-                *link,
-                "entry {sequence} of game {number}"
-            );
-            let answer = store
-                .answer(&key, request_id)
-                .await
-                .expect("the store reads");
-            let answer = answer.unwrap_or_else(|| panic!("the answer to {request_id} is lost"));
-            assert_eq!(answer.sequence, *sequence);
-            assert_eq!(answer.body, AnswerBody::Entry(entry.bytes.clone()));
-        }
-        for (sequence, request_id) in &game.refusals {
-            let answer = store
-                .answer(&key, request_id)
-                .await
-                .expect("the store reads");
-            let answer = answer.unwrap_or_else(|| panic!("the answer to {request_id} is lost"));
-            assert_eq!(answer.sequence, *sequence);
-            assert_eq!(
-                answer.body,
-                AnswerBody::Refusal(request_id.clone().into_bytes())
-            );
-        }
+        let asked = counts.iter().rposition(|count| asks(*count));
+        let question = open.iter().find(|question| question.key == key);
+        assert_eq!(
+            question.map(|question| question.sequence),
+            asked.map(|index| index as i64 + 1),
+            "the question of game {number}"
+        );
+        check_answers(&store, &key, game, &entries).await;
     }
     store.close().await.expect("the store closes");
     let connection = rusqlite::Connection::open(path).expect("the database opens");
@@ -323,4 +318,49 @@ async fn check(path: &Path, acknowledged: &BTreeMap<usize, Acknowledged>) {
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))
         .expect("sql");
     assert_eq!(check, "ok");
+}
+
+async fn entries_of(store: &dyn Games, key: &GameKey) -> Vec<StoredEntry> {
+    let mut entries = Vec::new();
+    loop {
+        let page = store.entries(key, entries.len() as i64, 1_000).await;
+        let page = page.expect("the store reads");
+        if page.is_empty() {
+            return entries;
+        }
+        entries.extend(page);
+    }
+}
+
+/// The request id of an entry, which its bytes repeat.
+fn id_of(entry: &StoredEntry) -> String {
+    let text = String::from_utf8_lossy(&entry.bytes);
+    text.split(';').next().unwrap_or_default().to_owned()
+}
+
+/// Every acknowledged request has its answer.
+async fn check_answers(
+    store: &dyn Games,
+    key: &GameKey,
+    game: &Acknowledged,
+    entries: &[StoredEntry],
+) {
+    for (sequence, id, link) in &game.entries {
+        let index = usize::try_from(sequence - 1).expect("sequences begin with 1");
+        let entry = entries.get(index);
+        let entry = entry.unwrap_or_else(|| panic!("entry {sequence} of {key:?} is lost"));
+        assert_eq!(hex(&entry.chain), *link, "entry {sequence} of {key:?}");
+        let answer = store.answer(key, &request(id)).await;
+        let answer = answer.expect("the store reads");
+        let answer = answer.unwrap_or_else(|| panic!("the answer to {id} is lost"));
+        assert_eq!(answer.sequence, *sequence);
+        assert_eq!(answer.body, AnswerBody::Entry(entry.bytes.clone()));
+    }
+    for (sequence, id) in &game.refusals {
+        let answer = store.answer(key, &request(id)).await;
+        let answer = answer.expect("the store reads");
+        let answer = answer.unwrap_or_else(|| panic!("the answer to {id} is lost"));
+        assert_eq!(answer.sequence, *sequence);
+        assert_eq!(answer.body, AnswerBody::Refusal(id.clone().into_bytes()));
+    }
 }

@@ -6,7 +6,8 @@
 use std::process::Command;
 
 use referee_store::{
-    AppendError, Appended, CreateError, Fault, GameKey, SqliteOptions, SqliteStore, Store, limits,
+    AppendError, Appended, CreateError, Fault, GameKey, Games, Ready, SqliteOptions, SqliteStore,
+    Store, limits,
 };
 use suite::{appends, at_once, check_record, create, entry, new_game, refusal, store_one};
 
@@ -15,26 +16,26 @@ mod suite;
 
 const CHILD: &str = "REFEREE_STORE_DISK_CHILD";
 
-/// The child. As a test of its own it has nothing to do.
-#[tokio::test]
-async fn child() {
-    let Ok(path) = std::env::var(CHILD) else {
-        return;
-    };
+/// Says whether an answer is that the disk takes nothing.
+fn is_read_only<T>(answer: &Result<T, AppendError>) -> bool {
+    matches!(answer, Err(AppendError::Fault(Fault::ReadOnly { .. })))
+}
+
+/// The child, which fills the disk as far as it may.
+async fn child(path: &str) {
     // Also housekeeping meets the limit.
     let options = SqliteOptions {
-        unindexed_entries: 50,
-        indexed_per_slice: 20,
+        newest_requests: 8,
         checkpoint_pages: 50,
         cached_heads: limits::CACHED_HEADS_MAX,
     };
-    let store = SqliteStore::open_with(&path, options).expect("there is room for an empty store");
+    let store = SqliteStore::open_with(path, options).expect("there is room for an empty store");
     let key = create(&store, new_game("p", "g")).await.key;
     let mut stored = 0;
     let reason = loop {
         match store.append(entry(&key, stored)).await {
             Ok(Appended::Stored { sequence, .. }) => stored = sequence,
-            Err(AppendError::Fault(Fault::Failed { reason })) => break reason,
+            Err(AppendError::Fault(Fault::ReadOnly { reason })) => break reason,
             other => panic!("{other:?}"),
         }
         assert!(
@@ -44,20 +45,29 @@ async fn child() {
     };
     println!("after {stored} entries: {reason}");
 
-    // A whole batch fails, and all of it.
+    // All that comes fails, whatever waits with it.
     let mut batch = appends(
         &store,
         (stored..stored + 20).map(|sequence| entry(&key, sequence)),
     );
     batch.push(store.append(refusal(&key, stored, "bad")));
     for answer in at_once(batch).await {
-        let failed = matches!(answer, Err(AppendError::Fault(Fault::Failed { .. })));
-        assert!(failed, "{answer:?}");
+        assert!(is_read_only(&answer), "{answer:?}");
     }
     let created = store.create(new_game("p", "h")).await;
     assert!(
-        matches!(created, Err(CreateError::Fault(Fault::Failed { .. }))),
+        matches!(created, Err(CreateError::Fault(Fault::ReadOnly { .. }))),
         "{created:?}"
+    );
+    let ready = store.ready().await;
+    assert!(
+        matches!(
+            ready,
+            Ok(Ready::ReadsOnly {
+                fault: Fault::ReadOnly { .. }
+            })
+        ),
+        "{ready:?}"
     );
     // Reading goes on, and shows what was acknowledged.
     assert_eq!(check_record(&store, &key).await.len() as i64, stored);
@@ -79,17 +89,21 @@ async fn child() {
         assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
     }
     store_one(&store, refusal(&key, stored + 500, "bad")).await;
+    assert_eq!(store.ready().await, Ok(Ready::Writable));
     create(&store, new_game("p", "h")).await;
     assert_eq!(check_record(&store, &key).await.len() as i64, stored + 500);
     store.close().await.expect("the store closes");
 
-    let store = SqliteStore::open(&path).expect("the store opens");
+    let store = SqliteStore::open(path).expect("the store opens");
     assert_eq!(check_record(&store, &key).await.len() as i64, stored + 500);
     println!("the store went on");
 }
 
-#[test]
-fn a_failing_disk_acknowledges_nothing() {
+#[tokio::test]
+async fn a_failing_disk_acknowledges_nothing() {
+    if let Ok(path) = std::env::var(CHILD) {
+        return child(&path).await;
+    }
     let tools = Command::new("sh")
         .args(["-c", "command -v prlimit"])
         .output();
@@ -107,7 +121,8 @@ fn a_failing_disk_acknowledges_nothing() {
                 "trap '' XFSZ; ulimit -S -f {blocks} && exec \"$0\" \"$@\""
             ))
             .arg(std::env::current_exe().expect("the test knows itself"))
-            .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+            .args(["--exact", "a_failing_disk_acknowledges_nothing"])
+            .args(["--nocapture", "--test-threads=1"])
             .env(CHILD, folder.path().join("referee.db"))
             .output()
             .expect("the child starts");

@@ -248,14 +248,12 @@ impl Hands<'_> {
 
     /// The castling that a rook completes which is released after the king.
     fn completed_castling(&self, king: (Square, Square), rook: (Square, Square)) -> Option<Move> {
-        let castling = self.castling_to(king.0, king.1).into_iter();
-        castling
-            .filter(|mv| {
-                let is_kingside = mv.to().file() > mv.from().file();
-                let arrival = if is_kingside { File::F } else { File::D };
-                mv.to() == rook.0 && Square::at(arrival, rook.0.rank()) == rook.1
-            })
-            .last()
+        let mut castling = self.castling_to(king.0, king.1).into_iter();
+        castling.find(|mv| {
+            let is_kingside = mv.to().file() > mv.from().file();
+            let arrival = if is_kingside { File::F } else { File::D };
+            mv.to() == rook.0 && Square::at(arrival, rook.0.rank()) == rook.1
+        })
     }
 
     /// The moves of a piece to a square, castling not among them.

@@ -1,7 +1,8 @@
 //! Moves and what stands between them: numbers, annotations, variations, results.
 
 use super::signs::{
-    Sign, Signs, are_signs, ends_as_move, has_form_of_move, plain, split_outcome, split_signs,
+    Sign, Signs, are_signs, ends_as_move, has_form_of_move, plain, split_idea, split_outcome,
+    split_signs,
 };
 use super::{Lexer, Mode, Section};
 use crate::limits::{TOKEN_LENGTH_MAX, VARIATION_DEPTH_MAX};
@@ -56,7 +57,7 @@ impl<'a, V: Visitor> Lexer<'a, V> {
             return self.typographic_word(length);
         }
         if matches!(rest.get(length), Some(b'.' | b'(' | b'>' | b'\\')) {
-            match extension(rest, length) {
+            match extension(rest, length, self.is_last) {
                 Some(more) => length += more,
                 None if !self.is_last => return false,
                 None => {}
@@ -257,7 +258,8 @@ impl<'a, V: Visitor> Lexer<'a, V> {
         }
     }
 
-    /// A move with a result or signs glued to it. Returns whether the word is one.
+    /// A move with a result or signs glued to it, or one that is only thought of. Returns whether
+    /// the word is one.
     #[cold]
     fn glued_word(&mut self, word: &[u8], place: Place) -> bool {
         if let Some((shorter, outcome)) = split_outcome(word) {
@@ -266,6 +268,11 @@ impl<'a, V: Visitor> Lexer<'a, V> {
             return true;
         }
         let text = plain(word);
+        if let Some((sign, idea)) = split_idea(&text) {
+            self.tell_signs(sign, place);
+            self.unexpected(idea.as_bytes(), place);
+            return true;
+        }
         let Some((written, signs)) = split_signs(&text) else {
             return false;
         };
@@ -473,7 +480,7 @@ impl<'a, V: Visitor> Lexer<'a, V> {
 
 /// Returns how far a word goes on behind a byte that no word has: with `e.p.`, `(Q)`, or a sign
 /// such as `->`. Returns `None` where that cannot be told yet.
-fn extension(rest: &[u8], length: usize) -> Option<usize> {
+fn extension(rest: &[u8], length: usize, is_last: bool) -> Option<usize> {
     let more = &rest[length..];
     match (rest[length - 1], more) {
         (b'e', [b'.', b'p', b'.', ..]) => Some(3),
@@ -481,7 +488,13 @@ fn extension(rest: &[u8], length: usize) -> Option<usize> {
         (b'e', [b'.'] | [b'.', b'p']) => None,
         (b'1' | b'8' | b'=', [b'(', piece, b')', ..]) if b"QRBNqrbn".contains(piece) => Some(3),
         (b'1' | b'8' | b'=', [b'('] | [b'(', _]) => None,
-        (b'-' | b'=', [b'>', ..]) | (b'/', [b'\\', ..]) => Some(1),
+        (b'-' | b'=', [b'>', ..]) => Some(1),
+        // An idea can be glued to its sign, as in `/\Nf6`.
+        (b'/', [b'\\', idea @ ..]) => match word_length(idea) {
+            length if length >= TOKEN_LENGTH_MAX => Some(1),
+            length if length == idea.len() && !is_last => None,
+            length => Some(1 + length),
+        },
         _ => Some(0),
     }
 }

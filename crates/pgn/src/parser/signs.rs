@@ -200,6 +200,16 @@ pub(super) fn split_signs(text: &str) -> Option<(Ascii, &str)> {
     None
 }
 
+/// Parts a sign from the move that it is glued to from before: one that has not been played, but is
+/// meant by the move before it, prevented by it, or would have been better or worse.
+pub(super) fn split_idea(text: &str) -> Option<(&str, &str)> {
+    let (sign, said) = Signs(text).next()?;
+    let idea = &text[sign.len()..];
+    let is_idea = matches!(said, Sign::Glyph(140..=143))
+        && to_ascii(idea.as_bytes()).is_some_and(|idea| has_form_of_move(idea.as_slice()));
+    is_idea.then_some((sign, idea))
+}
+
 /// Whether what stands behind a move is part of it: the piece that a pawn becomes.
 fn goes_on(written: &[u8], behind: &str) -> bool {
     let san = str::from_utf8(written).ok().map(str::parse::<San>);

@@ -6,6 +6,7 @@ use referee_record::Fields;
 use referee_record::convert::action::read_action;
 use referee_store::GameKey;
 use tonic::Streaming;
+use tracing::Instrument;
 
 use super::service::{GamesService, check_after, read_heartbeat};
 use super::watch::{EVENT_FIELD, heartbeat};
@@ -117,7 +118,9 @@ async fn play(
                 Ok(None) => speaks = false,
                 Ok(Some(v1::play_game_request::Kind::Action(action))) => {
                     let arrival_us = games.now_us();
-                    let answer = answer(games, &key, seat, action, arrival_us).await;
+                    let span = tracing::info_span!("action", request_id = action.request_id);
+                    let answer = answer(games, &key, seat, action, arrival_us);
+                    let answer = answer.instrument(span).await;
                     if send_answer(&mut follower, sender, answer).await.is_err() {
                         return;
                     }

@@ -1,6 +1,6 @@
 //! Creating games.
 
-use referee_store::{CreateError, Created, GameKey, NewGame, Store, chain};
+use referee_store::{CreateError, Created, GameHead, GameKey, NewGame, Store, chain};
 
 use super::{at_once, create, entry, game, hash, new_game, platform, store_one};
 
@@ -25,6 +25,13 @@ pub(crate) async fn creates_a_game(store: &dyn Store) {
     assert_eq!((row.create_time_us, row.update_time_us), (-5, -5));
     assert_eq!(row.labels, labels);
     assert_eq!(row.chain_head, chain::genesis(&key, &asked.genesis));
+    assert_eq!(row.last_entry, None);
+    let head = GameHead {
+        sequence: 0,
+        chain: row.chain_head,
+        state: -7,
+    };
+    assert_eq!(store.head(&key).await, Ok(Some(head)));
     assert_eq!(game(store, &key).await, row);
     assert_eq!(store.entries(&key, 0, 10).await, Ok(Vec::new()));
 }

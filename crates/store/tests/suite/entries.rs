@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use referee_store::{
-    Answer, AnswerBody, Append, AppendError, Appended, GameKey, Problem, Store, Write, chain,
-    limits,
+    Answer, AnswerBody, Append, AppendError, Appended, GameHead, GameKey, Problem, RequestKey,
+    Store, Write, chain, limits,
 };
 
 use super::{
-    all_entries, appends, at_once, check_record, create, entry, game, hash, new_game, platform,
-    store_one,
+    all_entries, appends, at_once, bytes, check_record, create, entry, game, hash, moved, new_game,
+    platform, refusal, request, store_one, writing,
 };
 
 pub(crate) async fn appends_in_sequence(store: &dyn Store) {
@@ -22,11 +22,9 @@ pub(crate) async fn appends_in_sequence(store: &dyn Store) {
             state: 10 + sequence as i32 / 3,
             update_time_us: 2_000 + sequence,
             deadline_us: None,
+            asks: false,
         };
-        let append = Append {
-            write,
-            ..entry(&row.key, sequence - 1)
-        };
+        let append = writing(&row.key, sequence - 1, &format!("entry {sequence}"), write);
         let (stored, position, chain) = store_one(store, append).await;
         head = chain::next(&head, &[sequence as u8; 3]);
         assert_eq!((stored, chain), (sequence, head));
@@ -41,6 +39,15 @@ pub(crate) async fn appends_in_sequence(store: &dyn Store) {
             (1_000, 2_000 + sequence)
         );
         assert_eq!(now.genesis, row.genesis);
+        let last = now.last_entry.expect("there is an entry");
+        assert_eq!((last.sequence, last.position), (sequence, position));
+        assert_eq!((last.bytes, last.chain), (vec![sequence as u8; 3], head));
+        let stands = GameHead {
+            sequence,
+            chain: head,
+            state: 10 + sequence as i32 / 3,
+        };
+        assert_eq!(store.head(&row.key).await, Ok(Some(stands)));
     }
     let entries = check_record(store, &row.key).await;
     assert_eq!(entries.len(), 5);
@@ -117,8 +124,11 @@ pub(crate) async fn repeats_the_answer_of_an_entry(store: &dyn Store) {
             Ok(Appended::Repeated(first.clone()))
         );
     }
-    assert_eq!(store.answer(&key, "entry 1").await, Ok(Some(first)));
-    assert_eq!(store.answer(&key, "entry 4").await, Ok(None));
+    assert_eq!(
+        store.answer(&key, &request("entry 1")).await,
+        Ok(Some(first))
+    );
+    assert_eq!(store.answer(&key, &request("entry 4")).await, Ok(None));
     assert_eq!(check_record(store, &key).await.len(), 3);
 }
 
@@ -128,22 +138,88 @@ pub(crate) async fn refuses_a_stale_sequence(store: &dyn Store) {
     store_one(store, entry(&key, 0)).await;
     store_one(store, entry(&key, 1)).await;
     for (n, expected_sequence) in [-1, 0, 1, 3, i64::MAX, i64::MIN].into_iter().enumerate() {
-        let request_id = format!("stale {n}");
         let stale = Append {
             expected_sequence,
-            request_id,
-            ..entry(&key, 0)
+            ..writing(&key, 2, &format!("stale {n}"), bytes("stale"))
         };
-        let mismatch = Err(AppendError::SequenceMismatch { actual: 2 });
-        assert_eq!(store.append(stale.clone()).await, mismatch);
+        let moved = moved(store, &key, 2).await;
+        assert_eq!(store.append(stale.clone()).await, Err(moved));
         // It left nothing behind: judged again it is a first request.
         let again = Append {
             expected_sequence: 2,
             ..stale
         };
-        assert_eq!(store.answer(&key, &again.request_id).await, Ok(None));
+        assert_eq!(store.answer(&key, &again.request).await, Ok(None));
     }
     assert_eq!(check_record(store, &key).await.len(), 2);
+}
+
+pub(crate) async fn refuses_another_past(store: &dyn Store) {
+    let platform = platform("past");
+    let key = create(store, new_game(&platform, "g")).await.key;
+    store_one(store, entry(&key, 0)).await;
+    // At the right sequence, but judged on a copy that had another entry there, or none.
+    let genesis = entry(&key, 0).previous;
+    for previous in [genesis, hash(7), [0; 32]] {
+        let moved = moved(store, &key, 1).await;
+        let of_another = Append {
+            previous,
+            ..entry(&key, 1)
+        };
+        assert_eq!(store.append(of_another).await, Err(moved.clone()));
+        let of_another = Append {
+            previous,
+            ..refusal(&key, 1, "no")
+        };
+        assert_eq!(store.append(of_another).await, Err(moved));
+        assert_eq!(store.answer(&key, &request("entry 2")).await, Ok(None));
+        assert_eq!(store.answer(&key, &request("no")).await, Ok(None));
+    }
+    // A repetition is answered wherever its copy is.
+    let repeated = Append {
+        previous: hash(7),
+        ..entry(&key, 0)
+    };
+    let repeated = store.append(repeated).await;
+    assert!(
+        matches!(repeated, Ok(Appended::Repeated(_))),
+        "{repeated:?}"
+    );
+    store_one(store, entry(&key, 1)).await;
+    assert_eq!(check_record(store, &key).await.len(), 2);
+}
+
+pub(crate) async fn answers_within_a_scope(store: &dyn Store) {
+    let platform = platform("scope");
+    let key = create(store, new_game(&platform, "g")).await.key;
+    let scoped = |scope, sequence, text: &str| Append {
+        request: RequestKey::new(scope, "same"),
+        ..writing(&key, sequence, "", bytes(text))
+    };
+    for (sequence, scope) in [(0, 0), (1, 1), (2, 255)] {
+        let text = format!("scope {scope}");
+        store_one(store, scoped(scope, sequence, &text)).await;
+    }
+    let refused = Append {
+        request: RequestKey::new(2, "same"),
+        ..refusal(&key, 3, "")
+    };
+    store_one(store, refused).await;
+    for (scope, sequence) in [(0, 1), (1, 2), (255, 3)] {
+        let answer = store.answer(&key, &RequestKey::new(scope, "same")).await;
+        let answer = answer.expect("the store reads").expect("it was answered");
+        let text = format!("scope {scope}").into_bytes();
+        assert_eq!(
+            (answer.sequence, answer.body),
+            (sequence, AnswerBody::Entry(text))
+        );
+    }
+    let refused = store.answer(&key, &RequestKey::new(2, "same")).await;
+    let refused = refused.expect("the store reads").expect("it was answered");
+    assert_eq!(refused.body, AnswerBody::Refusal(b"no to ".to_vec()));
+    let other = store.answer(&key, &RequestKey::new(3, "same")).await;
+    assert_eq!(other, Ok(None));
+    assert_eq!(check_record(store, &key).await.len(), 3);
 }
 
 pub(crate) async fn knows_no_unknown_game(store: &dyn Store) {
@@ -161,7 +237,8 @@ pub(crate) async fn knows_no_unknown_game(store: &dyn Store) {
     );
     assert_eq!(store.game(&key).await, Ok(None));
     assert_eq!(store.entries(&key, 0, 10).await, Ok(Vec::new()));
-    assert_eq!(store.answer(&key, "entry 1").await, Ok(None));
+    assert_eq!(store.answer(&key, &request("entry 1")).await, Ok(None));
+    assert_eq!(store.head(&key).await, Ok(None));
     // Names are compared byte by byte.
     assert_eq!(
         store.game(&GameKey::new(&platform, "Other")).await,
@@ -178,35 +255,35 @@ pub(crate) async fn one_writer_wins_each_sequence(store: &dyn Store) {
     const WINS: usize = 10;
 
     let platform = platform("race");
-    let key = create(store, new_game(&platform, "g")).await.key;
+    let row = create(store, new_game(&platform, "g")).await;
+    let (key, genesis) = (row.key, row.chain_head);
     let writer = |writer: usize| {
         let key = &key;
         async move {
-            let (mut won, mut sequence) = (Vec::new(), 0);
+            let (mut won, mut sequence, mut previous) = (Vec::new(), 0, genesis);
             while won.len() < WINS {
-                let request_id = format!("{writer} {} {sequence}", won.len());
-                let write = Write::Entry {
-                    bytes: request_id.clone().into_bytes(),
-                    state: 1,
-                    update_time_us: 0,
-                    deadline_us: None,
-                };
+                let id = format!("{writer} {} {sequence}", won.len());
                 let append = Append {
-                    request_id,
-                    write,
-                    ..entry(key, sequence)
+                    key: key.clone(),
+                    expected_sequence: sequence,
+                    previous,
+                    request: request(&id),
+                    content_hash: hash(2),
+                    write: bytes(id),
                 };
                 match store.append(append).await {
                     Ok(Appended::Stored {
-                        sequence: stored, ..
+                        sequence: stored,
+                        chain,
+                        ..
                     }) => {
                         assert_eq!(stored, sequence + 1);
                         won.push((stored, writer));
-                        sequence = stored;
+                        (sequence, previous) = (stored, chain);
                     }
-                    Err(AppendError::SequenceMismatch { actual }) => {
+                    Err(AppendError::Moved { actual, chain }) => {
                         assert_ne!(actual, sequence);
-                        sequence = actual;
+                        (sequence, previous) = (actual, chain);
                     }
                     other => panic!("{other:?}"),
                 }
@@ -233,27 +310,18 @@ pub(crate) async fn one_writer_wins_each_sequence(store: &dyn Store) {
 pub(crate) async fn a_failed_write_spoils_no_other(store: &dyn Store) {
     let platform = platform("spoil");
     let key = create(store, new_game(&platform, "g")).await.key;
-    let too_long = Append {
-        request_id: "x".repeat(1_000),
-        ..entry(&key, 1)
-    };
+    let first = entry(&key, 0);
+    let too_long = writing(&key, 1, &"x".repeat(1_000), bytes("too long"));
     let reused = Append {
         content_hash: hash(9),
-        ..entry(&key, 0)
+        ..first.clone()
     };
     let stale = Append {
-        request_id: "stale".into(),
-        ..entry(&key, 0)
+        request: request("stale"),
+        ..first.clone()
     };
     let unknown = entry(&GameKey::new(&platform, "unknown"), 0);
-    let writes = [
-        entry(&key, 0),
-        too_long,
-        reused,
-        stale,
-        unknown,
-        entry(&key, 1),
-    ];
+    let writes = [first, too_long, reused, stale, unknown, entry(&key, 1)];
     let answers = at_once(appends(store, writes)).await;
     assert!(
         matches!(answers[0], Ok(Appended::Stored { sequence: 1, .. })),
@@ -273,7 +341,10 @@ pub(crate) async fn a_failed_write_spoils_no_other(store: &dyn Store) {
         other => panic!("{other:?}"),
     }
     assert_eq!(answers[2], Err(AppendError::RequestIdReused));
-    assert_eq!(answers[3], Err(AppendError::SequenceMismatch { actual: 1 }));
+    assert!(
+        matches!(answers[3], Err(AppendError::Moved { actual: 1, .. })),
+        "{answers:?}"
+    );
     assert_eq!(answers[4], Err(AppendError::NotFound));
     assert!(
         matches!(answers[5], Ok(Appended::Stored { sequence: 2, .. })),
@@ -325,17 +396,8 @@ pub(crate) async fn reads_entries_page_by_page(store: &dyn Store) {
     // Large entries make short pages, and none is left out.
     let large = create(store, new_game(&platform, "large")).await.key;
     let writes = (0..20).map(|sequence| {
-        let bytes = vec![sequence as u8; limits::ENTRY_BYTES_MAX];
-        let write = Write::Entry {
-            bytes,
-            state: 1,
-            update_time_us: 0,
-            deadline_us: None,
-        };
-        Append {
-            write,
-            ..entry(&large, sequence)
-        }
+        let write = bytes(vec![sequence as u8; limits::ENTRY_BYTES_MAX]);
+        writing(&large, sequence, &format!("entry {sequence}"), write)
     });
     at_once(appends(store, writes)).await;
     let page = store

@@ -1,232 +1,103 @@
 //! Holding the limits.
 
 use referee_store::{
-    Append, AppendError, Appended, CreateError, GameKey, InvalidField, ListFilter, NewGame,
-    Problem, ReadError, Store, Write, limits,
+    AppendError, CreateError, GameKey, InvalidField, ListFilter, NewGame, Problem, ReadError,
+    Store, Write, limits,
 };
 
-use super::{
-    appends, at_once, check_record, create, entry, new_game, platform, refusal, store_one,
-};
+use super::{bytes, check_record, create, entry, new_game, platform, request, store_one, writing};
 
-/// As many writes as may wait at once, with room for those of other tests.
-const AT_ONCE: usize = 1_000;
-
-pub(crate) async fn bounds_refusals(store: &dyn Store) {
-    let platform = platform("refusals");
-    let key = create(store, new_game(&platform, "g")).await.key;
-    let requests: Vec<String> = (0..limits::REFUSALS_PER_GAME_MAX)
-        .map(|n| n.to_string())
-        .collect();
-    for requests in requests.chunks(AT_ONCE) {
-        let writes = requests.iter().map(|request| refusal(&key, 0, request));
-        for answer in at_once(appends(store, writes)).await {
-            assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
-        }
-    }
-    let limit = limits::REFUSALS_PER_GAME_MAX;
-    let one_more = store.append(refusal(&key, 0, "one more")).await;
-    assert_eq!(one_more, Err(AppendError::TooManyRefusals { limit }));
-    // Repetitions are still answered, and the game goes on.
-    let repeated = store.append(refusal(&key, 0, "0")).await;
-    assert!(
-        matches!(repeated, Ok(Appended::Repeated(_))),
-        "{repeated:?}"
-    );
-    store_one(store, entry(&key, 0)).await;
-}
-
-pub(crate) async fn bounds_entries(store: &dyn Store) {
-    let platform = platform("full");
-    let key = create(store, new_game(&platform, "g")).await.key;
-    let limit = limits::ENTRIES_PER_GAME_MAX;
-    for first in (0..limit).step_by(AT_ONCE) {
-        let writes = (first..limit.min(first + AT_ONCE as i64)).map(|n| entry(&key, n));
-        for answer in at_once(appends(store, writes)).await {
-            assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
-        }
-    }
-    assert_eq!(
-        store.append(entry(&key, limit)).await,
-        Err(AppendError::GameFull { limit })
-    );
-    let repeated = store.append(entry(&key, limit - 1)).await;
-    assert!(
-        matches!(repeated, Ok(Appended::Repeated(_))),
-        "{repeated:?}"
-    );
-    store_one(store, refusal(&key, limit, "refused")).await;
-    assert_eq!(check_record(store, &key).await.len() as i64, limit);
-}
-
-pub(crate) async fn names_the_field_that_is_out_of_bounds(store: &dyn Store) {
-    let platform = platform("invalid");
-    let good = new_game(&platform, "g");
-    let long = |bytes: usize| "x".repeat(bytes);
-    let too_long = |limit: usize| Problem::TooLong {
+fn too_long(limit: usize) -> Problem {
+    Problem::TooLong {
         limit,
         actual: limit + 1,
+    }
+}
+
+fn too_many(limit: usize) -> Problem {
+    Problem::TooMany {
+        limit,
+        actual: limit + 1,
+    }
+}
+
+/// A text of one byte more than `limit`.
+fn beyond(limit: usize) -> String {
+    "x".repeat(limit + 1)
+}
+
+/// Labels without values, as many as there are keys.
+fn labels(keys: &[&str]) -> Vec<(String, String)> {
+    let label = |key: &&str| ((*key).to_owned(), String::new());
+    keys.iter().map(label).collect()
+}
+
+pub(crate) async fn names_the_field_of_a_game_that_is_out_of_bounds(store: &dyn Store) {
+    type Change = Box<dyn Fn(&mut NewGame)>;
+
+    let many: Vec<String> = (0..33).map(|n| format!("{n:02}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let (many, long) = (labels(&many), labels(&[&beyond(64)]));
+    let value = vec![("a".to_owned(), beyond(256))];
+    let with = |labels: Vec<(String, String)>| -> Change {
+        Box::new(move |game| game.labels = labels.clone())
     };
-    let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-    let many = (0..33)
-        .map(|n| (format!("{n:02}"), String::new()))
-        .collect();
-    let games = [
-        (
-            "platform",
-            Problem::Empty,
-            NewGame {
-                key: GameKey::new("", "g"),
-                ..good.clone()
-            },
-        ),
-        (
-            "game",
-            Problem::Empty,
-            NewGame {
-                key: GameKey::new("p", ""),
-                ..good.clone()
-            },
-        ),
-        (
-            "platform",
-            too_long(128),
-            NewGame {
-                key: GameKey::new(long(129), "g"),
-                ..good.clone()
-            },
-        ),
-        (
-            "game",
-            too_long(128),
-            NewGame {
-                key: GameKey::new("p", long(129)),
-                ..good.clone()
-            },
-        ),
-        (
-            "request_id",
-            Problem::Empty,
-            NewGame {
-                request_id: String::new(),
-                ..good.clone()
-            },
-        ),
-        (
-            "request_id",
-            too_long(128),
-            NewGame {
-                request_id: long(129),
-                ..good.clone()
-            },
-        ),
-        (
-            "genesis",
-            too_long(1 << 20),
-            NewGame {
-                genesis: vec![0; (1 << 20) + 1],
-                ..good.clone()
-            },
-        ),
-        (
-            "labels",
-            Problem::TooMany {
-                limit: 32,
-                actual: 33,
-            },
-            NewGame {
-                labels: many,
-                ..good.clone()
-            },
-        ),
-        (
-            "labels",
-            Problem::NotSorted,
-            NewGame {
-                labels: vec![label("b", ""), label("a", "")],
-                ..good.clone()
-            },
-        ),
-        (
-            "labels",
-            Problem::NotSorted,
-            NewGame {
-                labels: vec![label("a", "1"), label("a", "2")],
-                ..good.clone()
-            },
-        ),
-        (
-            "labels.key",
-            Problem::Empty,
-            NewGame {
-                labels: vec![label("", "")],
-                ..good.clone()
-            },
-        ),
-        (
-            "labels.key",
-            too_long(64),
-            NewGame {
-                labels: vec![label(&long(65), "")],
-                ..good.clone()
-            },
-        ),
-        (
-            "labels.value",
-            too_long(256),
-            NewGame {
-                labels: vec![label("a", &long(257))],
-                ..good.clone()
-            },
-        ),
+    let named = |platform: String, name: String| -> Change {
+        Box::new(move |game| game.key = GameKey::new(platform.clone(), name.clone()))
+    };
+    let asked = |id: String| -> Change { Box::new(move |game| game.request_id = id.clone()) };
+    let large: Change = Box::new(|game| game.genesis = vec![0; (1 << 20) + 1]);
+    let wrong = [
+        ("platform", Problem::Empty, named(String::new(), "g".into())),
+        ("game", Problem::Empty, named("p".into(), String::new())),
+        ("platform", too_long(128), named(beyond(128), "g".into())),
+        ("game", too_long(128), named("p".into(), beyond(128))),
+        ("request_id", Problem::Empty, asked(String::new())),
+        ("request_id", too_long(128), asked(beyond(128))),
+        ("genesis", too_long(1 << 20), large),
+        ("labels", too_many(32), with(many)),
+        ("labels", Problem::NotSorted, with(labels(&["b", "a"]))),
+        ("labels", Problem::NotSorted, with(labels(&["a", "a"]))),
+        ("labels.key", Problem::Empty, with(labels(&[""]))),
+        ("labels.key", too_long(64), with(long)),
+        ("labels.value", too_long(256), with(value)),
     ];
-    for (field, problem, game) in games {
+    for (field, problem, change) in wrong {
+        let mut game = new_game(&platform("invalid"), "g");
+        change(&mut game);
         let invalid = InvalidField { field, problem };
         assert_eq!(store.create(game).await, Err(CreateError::Invalid(invalid)));
     }
+}
 
-    let key = create(store, good).await.key;
-    let entry_of = |bytes| Write::Entry {
-        bytes: vec![0; bytes],
-        state: 1,
-        update_time_us: 0,
-        deadline_us: None,
+pub(crate) async fn names_the_field_of_a_write_that_is_out_of_bounds(store: &dyn Store) {
+    let platform = platform("invalid");
+    let key = create(store, new_game(&platform, "g")).await.key;
+    let large = bytes(vec![0; (256 << 10) + 1]);
+    let refusal = Write::Refusal {
+        answer: vec![0; (64 << 10) + 1],
     };
-    let refusal_of = |bytes| Write::Refusal {
-        answer: vec![0; bytes],
-    };
-    let writes = [
-        (
-            "entry",
-            too_long(256 << 10),
-            Append {
-                write: entry_of((256 << 10) + 1),
-                ..entry(&key, 0)
-            },
-        ),
+    let long_name = GameKey::new(&platform, beyond(128));
+    let wrong = [
+        ("entry", too_long(256 << 10), writing(&key, 0, "a", large)),
         (
             "refusal",
             too_long(64 << 10),
-            Append {
-                write: refusal_of((64 << 10) + 1),
-                ..entry(&key, 0)
-            },
+            writing(&key, 0, "a", refusal),
         ),
         (
             "request_id",
             Problem::Empty,
-            Append {
-                request_id: String::new(),
-                ..entry(&key, 0)
-            },
+            writing(&key, 0, "", bytes("")),
         ),
         (
-            "game",
+            "request_id",
             too_long(128),
-            entry(&GameKey::new(&platform, long(129)), 0),
+            writing(&key, 0, &beyond(128), bytes("")),
         ),
+        ("game", too_long(128), entry(&long_name, 0)),
     ];
-    for (field, problem, write) in writes {
+    for (field, problem, write) in wrong {
         let invalid = InvalidField { field, problem };
         assert_eq!(
             store.append(write).await,
@@ -235,20 +106,23 @@ pub(crate) async fn names_the_field_that_is_out_of_bounds(store: &dyn Store) {
     }
     assert_eq!(check_record(store, &key).await.len(), 0);
 
-    let filter = ListFilter {
-        states: vec![1; 17],
+    let states = ListFilter {
+        states: vec![1; limits::FILTER_STATES_MAX + 1],
         ..ListFilter::default()
     };
-    let problem = Problem::TooMany {
-        limit: 16,
-        actual: 17,
+    let label = ("a".to_owned(), String::new());
+    let labels = ListFilter {
+        labels: vec![label; limits::FILTER_LABELS_MAX + 1],
+        ..ListFilter::default()
     };
-    let invalid = InvalidField {
-        field: "filter.states",
-        problem,
-    };
-    let answer = store.list(&platform, &filter, None, 10).await;
-    assert_eq!(answer, Err(ReadError::Invalid(invalid)));
+    for (field, problem, filter) in [
+        ("filter.states", too_many(16), states),
+        ("filter.labels", too_many(8), labels),
+    ] {
+        let invalid = InvalidField { field, problem };
+        let answer = store.list(&platform, &filter, None, 10).await;
+        assert_eq!(answer, Err(ReadError::Invalid(invalid)));
+    }
 }
 
 pub(crate) async fn takes_what_is_within_bounds(store: &dyn Store) {
@@ -274,38 +148,28 @@ pub(crate) async fn takes_what_is_within_bounds(store: &dyn Store) {
     .await;
     // Bytes that mean something to a database or to C.
     let odd = "'; DROP TABLE games; -- \0 %_\\";
-    for (n, bytes) in [vec![], vec![0; 256 << 10], odd.into()]
-        .into_iter()
-        .enumerate()
-    {
+    let entries = [vec![], vec![0; 256 << 10], odd.into()];
+    for (n, bytes) in entries.into_iter().enumerate() {
         let write = Write::Entry {
             bytes,
             state: i32::MAX,
             update_time_us: i64::MIN,
             deadline_us: None,
+            asks: false,
         };
-        let append = Append {
-            write,
-            request_id: format!("{odd}{n}"),
-            ..entry(&row.key, n as i64)
-        };
-        store_one(store, append).await;
+        store_one(
+            store,
+            writing(&row.key, n as i64, &format!("{odd}{n}"), write),
+        )
+        .await;
     }
     let answer = vec![1; 64 << 10];
     let write = Write::Refusal {
         answer: answer.clone(),
     };
-    store_one(
-        store,
-        Append {
-            request_id: request_id.clone(),
-            write,
-            ..entry(&row.key, 3)
-        },
-    )
-    .await;
+    store_one(store, writing(&row.key, 3, &request_id, write)).await;
     let kept = store
-        .answer(&row.key, &request_id)
+        .answer(&row.key, &request(&request_id))
         .await
         .expect("the store reads");
     let kept = kept.expect("the refusal was kept");

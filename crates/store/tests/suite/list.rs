@@ -2,7 +2,7 @@
 
 use referee_store::{GameKey, ListCursor, ListFilter, NewGame, Store, Write, limits};
 
-use super::{at_once, create, entry, new_game, platform, store_one};
+use super::{at_once, create, new_game, platform, store_one, writing};
 
 /// Creates the game `name` at a time and with labels `key=value`.
 async fn create_at(store: &dyn Store, platform: &str, name: &str, time: i64, labels: &[&str]) {
@@ -72,9 +72,9 @@ pub(crate) async fn lists_by_filter(store: &dyn Store) {
             state,
             update_time_us: 99,
             deadline_us: None,
+            asks: false,
         };
-        let mut append = entry(&GameKey::new(&platform, name), 0);
-        append.write = write;
+        let append = writing(&GameKey::new(&platform, name), 0, "end", write);
         store_one(store, append).await;
     }
     let filter = |states: &[i32], labels: &[&str], min: Option<i64>, max: Option<i64>| ListFilter {

@@ -4,30 +4,39 @@
 //! signs of life belong to the whole store.
 //! `store_tests!(open)` makes a test of each case; `open` gives a store and what keeps it alive.
 
+use std::collections::HashMap;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::task::Poll;
 
 use referee_store::{
-    Append, AppendError, Appended, BoxFuture, Created, GameKey, GameRow, NewGame, Store,
+    Append, AppendError, Appended, Created, GameKey, GameRow, NewGame, RequestKey, Store,
     StoredEntry, Write, chain, limits,
 };
 
 mod create;
+mod deadlines;
 mod entries;
 mod limit;
 mod list;
+mod liveness;
+mod log;
+mod order;
+mod questions;
 mod refusals;
-mod tail;
-mod times;
 
 pub(crate) use create::*;
+pub(crate) use deadlines::*;
 pub(crate) use entries::*;
 pub(crate) use limit::*;
 pub(crate) use list::*;
+pub(crate) use liveness::*;
+pub(crate) use log::*;
+pub(crate) use order::*;
+pub(crate) use questions::*;
 pub(crate) use refusals::*;
-pub(crate) use tail::*;
-pub(crate) use times::*;
 
 /// Makes one test of each case of the suite.
 macro_rules! store_tests {
@@ -50,17 +59,22 @@ macro_rules! store_tests {
             appends_within_one_batch
             repeats_the_answer_of_an_entry
             refuses_a_stale_sequence
+            refuses_another_past
             knows_no_unknown_game
             one_writer_wins_each_sequence
             a_failed_write_spoils_no_other
             a_caller_may_stop_waiting
             reads_entries_page_by_page
+            answers_within_a_scope
+            queues_a_write_when_it_is_called
+            writes_in_the_order_of_the_calls
+            writes_a_game_once_in_a_batch
+            counts_what_it_does
             keeps_refusals
             repeats_the_answer_of_a_refusal
             tells_a_reused_request_id
-            bounds_refusals
-            bounds_entries
-            names_the_field_that_is_out_of_bounds
+            names_the_field_of_a_game_that_is_out_of_bounds
+            names_the_field_of_a_write_that_is_out_of_bounds
             takes_what_is_within_bounds
             lists_newest_first
             lists_by_filter
@@ -68,11 +82,23 @@ macro_rules! store_tests {
             lists_a_rare_label_in_short_pages
             tails_in_the_order_of_commits
             tails_within_a_platform
-            tells_of_new_positions
-            names_games_that_are_due
+            tails_a_quiet_platform
+            tells_what_changed
+            tells_that_the_log_moved
+            takes_no_cursor_of_another_store
+            claims_games_that_are_due
+            holds_what_is_claimed
+            an_entry_ends_a_claim
             postpones_a_deadline
             bounds_the_games_that_are_due
             keeps_signs_of_life
+            finds_the_time_before_the_first_beat
+            a_replica_beside_a_live_one_finds_nothing
+            finds_what_no_replica_lived_through
+            asks_until_it_is_settled
+            holds_questions_that_are_claimed
+            asks_again_at_once
+            bounds_the_questions
         }
     };
 }
@@ -99,33 +125,76 @@ pub(crate) fn new_game(platform: &str, game: &str) -> NewGame {
     }
 }
 
-/// A plain entry after `expected_sequence`, whose request id tells of the sequence.
-pub(crate) fn entry(key: &GameKey, expected_sequence: i64) -> Append {
+/// The links of games as far as the tests have made them: of the genesis, then of each entry.
+static LINKS: LazyLock<Mutex<HashMap<GameKey, Vec<[u8; 32]>>>> = LazyLock::new(Mutex::default);
+
+/// The link that `append` is judged on, and is followed by when it writes `write`.
+fn link(key: &GameKey, expected_sequence: i64, write: &Write) -> [u8; 32] {
+    let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = links
+        .get_mut(key)
+        .zip(usize::try_from(expected_sequence).ok());
+    let Some((links, index)) = known.filter(|(links, index)| *index < links.len()) else {
+        // Where no test has been, nothing is expected.
+        return [0; 32];
+    };
+    let previous = links[index];
+    if let Write::Entry { bytes, .. } = write {
+        links.truncate(index + 1);
+        links.push(chain::next(&previous, bytes));
+    }
+    previous
+}
+
+/// A write after `expected_sequence`. Of several entries that are made for one place the last
+/// counts for those after it.
+pub(crate) fn writing(key: &GameKey, expected_sequence: i64, id: &str, write: Write) -> Append {
     Append {
         key: key.clone(),
         expected_sequence,
-        request_id: format!("entry {}", expected_sequence + 1),
+        previous: link(key, expected_sequence, &write),
+        request: RequestKey::new(1, id),
         content_hash: hash(2),
-        write: Write::Entry {
-            bytes: format!("entry {} of {}", expected_sequence + 1, key.game).into_bytes(),
-            state: 1,
-            update_time_us: 2_000 + expected_sequence,
-            deadline_us: None,
-        },
+        write,
     }
 }
 
-/// A plain refusal at `expected_sequence`.
-pub(crate) fn refusal(key: &GameKey, expected_sequence: i64, request_id: &str) -> Append {
-    Append {
-        key: key.clone(),
-        expected_sequence,
-        request_id: request_id.to_owned(),
-        content_hash: hash(3),
-        write: Write::Refusal {
-            answer: format!("no to {request_id}").into_bytes(),
-        },
+/// What a plain entry with these bytes writes.
+pub(crate) fn bytes(bytes: impl Into<Vec<u8>>) -> Write {
+    Write::Entry {
+        bytes: bytes.into(),
+        state: 1,
+        update_time_us: 0,
+        deadline_us: None,
+        asks: false,
     }
+}
+
+/// A plain entry after `expected_sequence`, whose request id tells of the sequence.
+pub(crate) fn entry(key: &GameKey, expected_sequence: i64) -> Append {
+    let sequence = expected_sequence.saturating_add(1);
+    let write = Write::Entry {
+        bytes: format!("entry {sequence} of {}", key.game).into_bytes(),
+        state: 1,
+        update_time_us: 2_000_i64.saturating_add(expected_sequence),
+        deadline_us: None,
+        asks: false,
+    };
+    writing(key, expected_sequence, &format!("entry {sequence}"), write)
+}
+
+/// A plain refusal at `expected_sequence`.
+pub(crate) fn refusal(key: &GameKey, expected_sequence: i64, id: &str) -> Append {
+    let answer = format!("no to {id}").into_bytes();
+    Append {
+        content_hash: hash(3),
+        ..writing(key, expected_sequence, id, Write::Refusal { answer })
+    }
+}
+
+/// The key of the request that [`writing`] makes.
+pub(crate) fn request(id: &str) -> RequestKey {
+    RequestKey::new(1, id)
 }
 
 pub(crate) fn hash(byte: u8) -> [u8; 32] {
@@ -135,9 +204,24 @@ pub(crate) fn hash(byte: u8) -> [u8; 32] {
 /// Creates a game that must be new.
 pub(crate) async fn create(store: &dyn Store, game: NewGame) -> GameRow {
     match store.create(game).await {
-        Ok(Created::New(row)) => row,
+        Ok(Created::New(row)) => {
+            note(&row.key, row.chain_head);
+            row
+        }
         other => panic!("a new game was expected: {other:?}"),
     }
+}
+
+/// Lets tests write to a game whose genesis has this link.
+pub(crate) fn note(key: &GameKey, genesis: [u8; 32]) {
+    let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
+    links.insert(key.clone(), vec![genesis]);
+}
+
+/// The error of a write to a game that stands at this sequence.
+pub(crate) async fn moved(store: &dyn Store, key: &GameKey, actual: i64) -> AppendError {
+    let chain = game(store, key).await.chain_head;
+    AppendError::Moved { actual, chain }
 }
 
 /// Appends a write that must be stored, and returns its sequence, position and link.
@@ -192,12 +276,16 @@ pub(crate) async fn check_record(store: &dyn Store, key: &GameKey) -> Vec<Stored
     entries.truncate(row.sequence as usize);
     let head = chain::verify(key, &row.genesis, &entries).expect("the chain holds");
     assert_eq!(head, row.chain_head, "{row:?}");
+    assert_eq!(row.last_entry.as_ref(), entries.last(), "{row:?}");
     assert!(entries.is_sorted_by(|one, next| one.position < next.position));
     entries
 }
 
-/// Starts all writes in their order before it waits for any, so that they share batches.
-pub(crate) async fn at_once<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+/// A future in a box, of a write or of anything else.
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Waits for all at the same time.
+pub(crate) async fn at_once<T>(mut futures: Vec<Boxed<'_, T>>) -> Vec<T> {
     let mut results: Vec<Option<T>> = futures.iter().map(|_| None).collect();
     poll_fn(|context| {
         let mut waiting = false;
@@ -219,11 +307,11 @@ pub(crate) async fn at_once<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
     results.into_iter().flatten().collect()
 }
 
-/// The writes as futures for [`at_once`].
+/// Queues all writes in their order, and returns what waits for them.
 pub(crate) fn appends(
     store: &dyn Store,
     writes: impl IntoIterator<Item = Append>,
-) -> Vec<BoxFuture<'_, Result<Appended, AppendError>>> {
+) -> Vec<Boxed<'static, Result<Appended, AppendError>>> {
     writes
         .into_iter()
         .map(|write| store.append(write))

@@ -3,8 +3,8 @@
 use referee_store::{Answer, AnswerBody, Append, AppendError, Appended, Store};
 
 use super::{
-    appends, at_once, check_record, create, entry, game, hash, new_game, platform, refusal,
-    store_one,
+    appends, at_once, check_record, create, entry, game, hash, moved, new_game, platform, refusal,
+    request, store_one,
 };
 
 pub(crate) async fn keeps_refusals(store: &dyn Store) {
@@ -21,8 +21,8 @@ pub(crate) async fn keeps_refusals(store: &dyn Store) {
 
     // A refusal that was judged on a stale state must be judged again.
     let stale = store.append(refusal(&key, 1, "stale")).await;
-    assert_eq!(stale, Err(AppendError::SequenceMismatch { actual: 2 }));
-    assert_eq!(store.answer(&key, "stale").await, Ok(None));
+    assert_eq!(stale, Err(moved(store, &key, 2).await));
+    assert_eq!(store.answer(&key, &request("stale")).await, Ok(None));
 }
 
 pub(crate) async fn repeats_the_answer_of_a_refusal(store: &dyn Store) {
@@ -37,7 +37,7 @@ pub(crate) async fn repeats_the_answer_of_a_refusal(store: &dyn Store) {
     for sequence in 0..3 {
         // Even if the move would be legal by now.
         let legal = Append {
-            request_id: "bad".into(),
+            request: request("bad"),
             ..entry(&key, sequence)
         };
         let legal = Append {
@@ -52,7 +52,7 @@ pub(crate) async fn repeats_the_answer_of_a_refusal(store: &dyn Store) {
         assert_eq!(repeated, Ok(Appended::Repeated(first.clone())));
         store_one(store, entry(&key, sequence)).await;
     }
-    assert_eq!(store.answer(&key, "bad").await, Ok(Some(first)));
+    assert_eq!(store.answer(&key, &request("bad")).await, Ok(Some(first)));
 
     // Within one batch.
     let writes = [
@@ -82,16 +82,15 @@ pub(crate) async fn tells_a_reused_request_id(store: &dyn Store) {
     store_one(store, refusal(&key, 1, "bad")).await;
     for request_id in ["entry 1", "bad"] {
         for expected_sequence in [0, 1, 2] {
-            let request_id = request_id.to_owned();
             let other = Append {
-                request_id: request_id.clone(),
+                request: request(request_id),
                 content_hash: hash(9),
                 ..entry(&key, expected_sequence)
             };
             assert_eq!(store.append(other).await, Err(AppendError::RequestIdReused));
             let other = Append {
                 content_hash: hash(9),
-                ..refusal(&key, expected_sequence, &request_id)
+                ..refusal(&key, expected_sequence, request_id)
             };
             assert_eq!(store.append(other).await, Err(AppendError::RequestIdReused));
         }
@@ -109,7 +108,7 @@ pub(crate) async fn tells_a_reused_request_id(store: &dyn Store) {
     store_one(
         store,
         Append {
-            request_id: "create g".into(),
+            request: request("create g"),
             ..entry(&key, 1)
         },
     )
