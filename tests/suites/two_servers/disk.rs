@@ -63,32 +63,36 @@ async fn begin(pair: &Pair, id: &str) -> ([Games; 2], [Streaming<WatchGameRespon
     ([one, two], streams)
 }
 
+/// Waits for an answer that does not wait for the disk.
+async fn at_once<T>(what: &str, answer: impl Future<Output = T>) -> T {
+    let answered = timeout(AT_ONCE, answer).await;
+    answered.unwrap_or_else(|_| panic!("{what} waits for the disk"))
+}
+
 /// Asks everything that can be asked, of both servers, and finds the game after its first move.
 async fn check_shown(servers: &mut [Games; 2], id: &str) {
     for games in servers {
-        let asked = timeout(AT_ONCE, async {
-            let game = read(games, id).await;
-            assert_eq!((game.sequence, game.moves.len()), (1, 1), "{game:?}");
-            assert_eq!(game.state(), game::State::Running);
-            let mut stream = watch(games, id, None).await;
-            assert_eq!(snapshot(&mut stream).await, game);
-            assert_eq!(events(games, id).await.len(), 1);
-            let listed = games.list_games(ListGamesRequest::default()).await;
-            let listed = listed.expect("listed").into_inner().games;
-            assert_eq!(listed[0].sequence, 1, "{listed:?}");
-            for expected in [0, 2] {
-                let stale = (Seat::Black, make_move("e5"));
-                let stale = act_on(games, id, expected, stale).await;
-                let stale = stale.expect_err("it was decided on another state");
-                assert_eq!(stale.code(), Code::Aborted, "{stale:?}");
-                assert_eq!(details(&stale).metadata["actual_sequence"], "1");
-            }
-            let unknown = try_read(games, "unknown").await.expect_err("no game");
-            assert_eq!(unknown.code(), Code::NotFound, "{unknown:?}");
-            let unknown = try_act(games, "unknown", Seat::White, make_move("e4")).await;
-            assert_eq!(unknown.expect_err("no game").code(), Code::NotFound);
-        });
-        asked.await.expect("what is asked does not wait for a disk");
+        let game = at_once("GetGame", read(games, id)).await;
+        assert_eq!((game.sequence, game.moves.len()), (1, 1), "{game:?}");
+        assert_eq!(game.state(), game::State::Active);
+        let mut stream = at_once("WatchGame", watch(games, id, None)).await;
+        assert_eq!(snapshot(&mut stream).await, game);
+        let events = at_once("ListGameEvents", events(games, id)).await;
+        assert_eq!(events.len(), 1);
+        let listed = games.list_games(ListGamesRequest::default());
+        let listed = at_once("ListGames", listed).await.expect("listed");
+        let listed = listed.into_inner().games;
+        assert_eq!(listed[0].sequence, 1, "{listed:?}");
+        let stale = act_on(games, id, 0, (Seat::Black, make_move("e5")));
+        let stale = at_once("expected_sequence", stale).await;
+        let stale = stale.expect_err("it was decided on an older state");
+        assert_eq!(stale.code(), Code::Aborted, "{stale:?}");
+        assert_eq!(details(&stale).metadata["actual_sequence"], "1");
+        let unknown = at_once("an unknown name", try_read(games, "unknown")).await;
+        assert_eq!(unknown.expect_err("no game").code(), Code::NotFound);
+        let unknown = try_act(games, "unknown", Seat::White, make_move("e4"));
+        let unknown = at_once("an action without a game", unknown).await;
+        assert_eq!(unknown.expect_err("no game").code(), Code::NotFound);
     }
 }
 
@@ -110,7 +114,10 @@ async fn nothing_is_shown_before_it_is_on_a_slow_disk() {
     wait_for_held(&disk).await;
     check_shown(&mut servers, "slow").await;
     check_silent(&mut streams).await;
-    let next = spawn_act(&servers[0], "slow", Seat::White, wire::resign());
+    // Decided on what is on its way to the disk, so it waits for that.
+    let mut games = servers[0].clone();
+    let next = (Seat::White, wire::resign());
+    let next = tokio::spawn(async move { act_on(&mut games, "slow", 2, next).await });
     check_shown(&mut servers, "slow").await;
     assert!(
         !moving.is_finished() && !next.is_finished(),
