@@ -47,9 +47,9 @@ pub trait Log: Send + Sync {
         limit: usize,
     ) -> Read<'a, TailPage>;
 
-    /// Returns a signal that changes after this process has committed entries, no later than
-    /// their answers: the time to read on. The number has no other meaning. The sender is gone
-    /// when the store is closed.
+    /// Returns a signal that changes after this process has committed entries, from now on, no
+    /// later than their answers: the time to read on. The number has no other meaning. The sender
+    /// is gone when the store is closed.
     fn moved(&self) -> watch::Receiver<u64>;
 }
 

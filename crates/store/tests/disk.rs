@@ -9,7 +9,7 @@ use referee_store::{
     AppendError, Appended, CreateError, Fault, GameKey, Games, Ready, SqliteOptions, SqliteStore,
     Store, limits,
 };
-use suite::{appends, at_once, check_record, create, entry, new_game, refusal, store_one};
+use suite::{appends, at_once, check_record, create, entry, new_game, note, refusal, store_one};
 
 #[allow(dead_code, unused_imports, unused_macros)]
 mod suite;
@@ -31,6 +31,13 @@ async fn child(path: &str) {
     };
     let store = SqliteStore::open_with(path, options).expect("there is room for an empty store");
     let key = create(&store, new_game("p", "g")).await.key;
+    let others = (0..20).map(|n| store.create(new_game("p", &n.to_string())));
+    let mut games = Vec::new();
+    for created in at_once(others.collect()).await {
+        let row = created.expect("there is room for the games").into_row();
+        note(&row.key, row.chain_head);
+        games.push(row.key);
+    }
     let mut stored = 0;
     let reason = loop {
         match store.append(entry(&key, stored)).await {
@@ -45,14 +52,20 @@ async fn child(path: &str) {
     };
     println!("after {stored} entries: {reason}");
 
-    // All that comes fails, whatever waits with it.
-    let mut batch = appends(
-        &store,
-        (stored..stored + 20).map(|sequence| entry(&key, sequence)),
-    );
+    // A whole batch fails, and all of it.
+    let mut batch = appends(&store, games.iter().map(|game| entry(game, 0)));
     batch.push(store.append(refusal(&key, stored, "bad")));
     for answer in at_once(batch).await {
         assert!(is_read_only(&answer), "{answer:?}");
+    }
+    // What waited for a write that failed is not written over it.
+    let game = appends(&store, (stored..stored + 3).map(|it| entry(&key, it)));
+    for (index, answer) in at_once(game).await.into_iter().enumerate() {
+        let refused = match &answer {
+            Err(AppendError::Moved { actual, .. }) => index > 0 && *actual == stored,
+            answer => index == 0 && is_read_only(answer),
+        };
+        assert!(refused, "{answer:?}");
     }
     let created = store.create(new_game("p", "h")).await;
     assert!(
@@ -89,6 +102,9 @@ async fn child(path: &str) {
         assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
     }
     store_one(&store, refusal(&key, stored + 500, "bad")).await;
+    for answer in at_once(appends(&store, games.iter().map(|game| entry(game, 0)))).await {
+        assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
+    }
     assert_eq!(store.ready().await, Ok(Ready::Writable));
     create(&store, new_game("p", "h")).await;
     assert_eq!(check_record(&store, &key).await.len() as i64, stored + 500);

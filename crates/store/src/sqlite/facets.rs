@@ -117,7 +117,9 @@ impl Log for SqliteStore {
     }
 
     fn moved(&self) -> watch::Receiver<u64> {
-        self.moved.clone()
+        let mut moved = self.moved.clone();
+        moved.mark_unchanged();
+        moved
     }
 }
 

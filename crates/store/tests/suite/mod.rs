@@ -4,11 +4,11 @@
 //! signs of life belong to the whole store.
 //! `store_tests!(open)` makes a test of each case; `open` gives a store and what keeps it alive.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
 use std::task::Poll;
 
 use referee_store::{
@@ -125,25 +125,30 @@ pub(crate) fn new_game(platform: &str, game: &str) -> NewGame {
     }
 }
 
-/// The links of games as far as the tests have made them: of the genesis, then of each entry.
-static LINKS: LazyLock<Mutex<HashMap<GameKey, Vec<[u8; 32]>>>> = LazyLock::new(Mutex::default);
+thread_local! {
+    /// The links of games as far as this test has made them: of the genesis, then of each entry.
+    static LINKS: RefCell<HashMap<GameKey, Vec<[u8; 32]>>> = RefCell::default();
+}
 
 /// The link that `append` is judged on, and is followed by when it writes `write`.
 fn link(key: &GameKey, expected_sequence: i64, write: &Write) -> [u8; 32] {
-    let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = links
-        .get_mut(key)
-        .zip(usize::try_from(expected_sequence).ok());
-    let Some((links, index)) = known.filter(|(links, index)| *index < links.len()) else {
-        // Where no test has been, nothing is expected.
-        return [0; 32];
-    };
-    let previous = links[index];
-    if let Write::Entry { bytes, .. } = write {
-        links.truncate(index + 1);
-        links.push(chain::next(&previous, bytes));
-    }
-    previous
+    LINKS.with_borrow_mut(|links| {
+        let links = links.get_mut(key);
+        let known = links.zip(usize::try_from(expected_sequence).ok());
+        let Some((links, index)) = known.filter(|(links, index)| *index < links.len()) else {
+            // Where no test has been, nothing is expected.
+            return [0; 32];
+        };
+        let previous = links[index];
+        if let Write::Entry { bytes, .. } = write {
+            let next = chain::next(&previous, bytes);
+            if links.get(index + 1) != Some(&next) {
+                links.truncate(index + 1);
+                links.push(next);
+            }
+        }
+        previous
+    })
 }
 
 /// A write after `expected_sequence`. Of several entries that are made for one place the last
@@ -214,8 +219,7 @@ pub(crate) async fn create(store: &dyn Store, game: NewGame) -> GameRow {
 
 /// Lets tests write to a game whose genesis has this link.
 pub(crate) fn note(key: &GameKey, genesis: [u8; 32]) {
-    let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
-    links.insert(key.clone(), vec![genesis]);
+    LINKS.with_borrow_mut(|links| links.insert(key.clone(), vec![genesis]));
 }
 
 /// The error of a write to a game that stands at this sequence.
