@@ -231,19 +231,14 @@ pub(crate) fn read_import(request: &v1::ImportPgnRequest, id: &str) -> Result<Im
     fields.finish()?;
     let reading = read_one(request.pgn.as_bytes())
         .map_err(|error| ApiError::field("pgn", error.to_string()))?;
-    let mut faults: Vec<v1::TextFault> = reading.faults.iter().map(write_fault).collect();
+    let mut faults: Vec<v1::TextFault> = Verdict::warnings(&reading).map(write_fault).collect();
     let control = read_control(&reading.game).unwrap_or_else(|error| {
         let text = format!("the tag TimeControl cannot be understood: {error}");
         faults.push(warning(reading.place, text));
         None
     });
-    if control.is_none()
-        && reading
-            .game
-            .notes
-            .iter()
-            .any(|(_, note)| note.clock.is_some())
-    {
+    let mut notes = reading.game.notes.iter();
+    if control.is_none() && notes.any(|(_, note)| note.clock.is_some()) {
         let text = "the clocks are left out, since no time control is known";
         faults.push(warning(reading.place, text.to_owned()));
     }
@@ -266,8 +261,11 @@ pub(crate) fn read_import(request: &v1::ImportPgnRequest, id: &str) -> Result<Im
     }
     // The clocks are judged as a whole, too, before anything is written.
     try_out(game.clone(), &actions)?;
-    let found = verdict.findings.iter();
-    faults.extend(found.map(|finding| warning(reading.end, finding.to_string())));
+    let found = verdict.findings.iter().map(|finding| {
+        let place = finding.place().unwrap_or(reading.end);
+        warning(place, finding.to_string())
+    });
+    faults.extend(found);
     Ok(Import {
         creation,
         genesis,
