@@ -105,6 +105,19 @@ impl Finding {
         }
     }
 
+    /// Returns where in the text it is, where it is in one place.
+    #[must_use]
+    pub const fn place(&self) -> Option<Place> {
+        match self {
+            Self::IllegalMove { fault, .. } | Self::Unreadable { fault } => Some(fault.place),
+            Self::ResultsDiffer { place, .. } => Some(*place),
+            Self::PlayedOn { .. }
+            | Self::ResultConflict { .. }
+            | Self::WinnerCannotMate { .. }
+            | Self::ResultMissing { .. } => None,
+        }
+    }
+
     /// Returns whether the game cannot be played again as the record tells it: a move is missing,
     /// illegal or played after the end, or the result is not that of the board.
     #[must_use]

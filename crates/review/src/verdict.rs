@@ -68,6 +68,21 @@ impl Verdict {
         self.findings.is_empty()
     }
 
+    /// Returns the faults of the text that are no findings: they leave no doubt about the game.
+    ///
+    /// ```
+    /// use referee_review::{Verdict, read_one};
+    ///
+    /// let reading = read_one(b"1. e4 $999 e5 2. Ke3 *")?;
+    /// let names: Vec<_> = Verdict::warnings(&reading).map(|fault| fault.kind.name()).collect();
+    /// assert_eq!(names, ["invalid-nag"]);
+    /// # Ok::<(), referee_review::ReadOneError>(())
+    /// ```
+    pub fn warnings(reading: &Reading) -> impl Iterator<Item = &Fault> {
+        let faults = reading.faults.iter();
+        faults.filter(|fault| of_fault(fault, 0).is_none())
+    }
+
     /// Plays the moves to the first position that ends the game.
     fn find_end(&mut self, start: &Position, moves: &[Move], profile: &Profile) -> History {
         let mut history = History::new(start.clone());

@@ -1,7 +1,7 @@
 //! Reads games and judges them.
 
 use referee_laws::Profile;
-use referee_pgn::{Fault, GameReader, Item, Outcome, Place, Reading, Severity, Tags};
+use referee_pgn::{Fault, GameReader, Item, Outcome, Place, Reading, Tags};
 use referee_review::{Finding, Verdict};
 
 /// Faults between games of one batch that are kept.
@@ -78,7 +78,6 @@ impl Judge {
     fn judge(&self, reading: &Reading) -> Judged {
         let game = &reading.game;
         let player = |tag: &str| game.tags.get(tag).unwrap_or("?").to_owned();
-        let is_warning = |fault: &&Fault| fault.severity() == Severity::Warning;
         Judged {
             place: reading.place,
             white: player(Tags::WHITE),
@@ -87,7 +86,7 @@ impl Judge {
             plies: game.moves.len(),
             unplayed: reading.unplayed,
             findings: Verdict::of(reading, &self.profile).findings,
-            warnings: reading.faults.iter().filter(is_warning).cloned().collect(),
+            warnings: Verdict::warnings(reading).cloned().collect(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use referee_chess::Color;
-use referee_pgn::{Fault, Place};
+use referee_pgn::Fault;
 use referee_review::Finding;
 use serde_json::{Value, json};
 
@@ -194,17 +194,19 @@ fn finding_json(finding: &Finding) -> Value {
     if let Some(article) = finding.article() {
         value["article"] = json!(article);
     }
+    if let Some(place) = finding.place() {
+        value["line"] = json!(place.line);
+        value["column"] = json!(place.column);
+    }
     match finding {
-        Finding::IllegalMove { ply, fault } => {
+        Finding::IllegalMove { ply, .. } => {
             // Counted as the move that is illegal, from 1.
             value["ply"] = json!(u64::from(*ply) + 1);
-            write_place(&mut value, fault.place);
         }
-        Finding::Unreadable { fault } => write_place(&mut value, fault.place),
-        Finding::ResultsDiffer { tag, marker, place } => {
+        Finding::Unreadable { .. } => {}
+        Finding::ResultsDiffer { tag, marker, .. } => {
             value["recorded"] = json!(tag.as_str());
             value["marker"] = json!(marker.as_str());
-            write_place(&mut value, *place);
         }
         Finding::PlayedOn { ply, outcome, .. } => {
             value["ply"] = json!(ply);
@@ -224,11 +226,6 @@ fn finding_json(finding: &Finding) -> Value {
         Finding::ResultMissing { outcome } => value["result"] = json!(outcome.result.score()),
     }
     value
-}
-
-fn write_place(value: &mut Value, place: Place) {
-    value["line"] = json!(place.line);
-    value["column"] = json!(place.column);
 }
 
 fn fault_json(fault: &Fault) -> Value {

@@ -75,7 +75,7 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
     fields.finish()?;
     let reading = read_one(request.pgn.as_bytes())
         .map_err(|error| ServiceError::field("pgn", error.to_string()))?;
-    let mut faults: Vec<v1::TextFault> = reading.faults.iter().map(write_fault).collect();
+    let mut faults: Vec<v1::TextFault> = Verdict::warnings(&reading).map(write_fault).collect();
     let control = read_control(&reading.game).unwrap_or_else(|error| {
         let text = format!("the tag TimeControl cannot be understood: {error}");
         faults.push(warning(reading.place, text));
@@ -105,8 +105,11 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
     }
     // The clocks are judged as a whole, too, before anything is written.
     try_out(game.clone(), &actions)?;
-    let found = verdict.findings.iter();
-    faults.extend(found.map(|finding| warning(reading.end, finding.to_string())));
+    let found = verdict.findings.iter().map(|finding| {
+        let place = finding.place().unwrap_or(reading.end);
+        warning(place, finding.to_string())
+    });
+    faults.extend(found);
     Ok(Import {
         creation,
         genesis,
