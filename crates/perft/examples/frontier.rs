@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release -p referee-perft --example frontier -- PLIES [FOLDER] [FEN]`. The files go
 //! to the folder for temporary files unless another is named; they have no name, so nothing is
-//! left of them whatever happens. From the starting position six plies take 0.7 GB there and
-//! seven plies 9 GB, and what comes out is compared with the published numbers.
+//! left of them whatever happens. From the starting position seven plies take 7 GB there at most,
+//! and what comes out is compared with the published numbers.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -104,9 +104,9 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     )?;
     let (positions, paths) = (plan.positions(), plan.paths());
     println!("{positions} positions stand for {paths} paths");
-    println!("{:.1} s", begin.elapsed().as_secs_f64());
+    eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
     if let Some(peak) = peak() {
-        println!("{peak} MiB at most");
+        eprintln!("{peak} MiB at most");
     }
     let published = START
         .get(plies as usize)

@@ -245,3 +245,64 @@ fn has_bit_instructions() -> bool {
 pub fn count(position: &Position, depth: u32, means: Means<'_>) -> Count {
     Context::new(means).count(position, depth)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use referee_chess::Role;
+
+    use super::*;
+    use crate::suite::read_suite;
+
+    /// The children of a position have the keys that its legal moves lead to.
+    fn check(position: &Position) {
+        let mut expected = Vec::new();
+        for mv in &position.legal_moves() {
+            expected.push(position.after_unchecked(mv).exact_key());
+        }
+        expected.sort_unstable();
+        for processor in [Processor::Native, Processor::Portable] {
+            let mut found = Vec::new();
+            add_children(processor, position.exact_key(), &mut found);
+            found.sort_unstable();
+            assert_eq!(found, expected, "{position}, {processor:?}");
+        }
+    }
+
+    /// Double steps after which a pawn stands ready to take but must not: it is pinned along the
+    /// rank with the other one, along a file and a diagonal, and has to answer a check.
+    const BARRED: [&str; 4] = [
+        "8/8/8/8/k1p4R/8/3P4/4K3 w - - 0 1",
+        "4k3/8/8/8/4p3/8/3P4/4R1K1 w - - 0 1",
+        "6B1/8/8/8/2p5/1k6/3P4/4K3 w - - 0 1",
+        "8/8/7k/8/4p3/8/3P4/2B1K3 w - - 0 1",
+    ];
+
+    #[test]
+    fn children_have_their_exact_keys() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/perft");
+        let mut texts = vec![BARRED.join("\n")];
+        for name in ["standard.epd", "chess960.epd", "odd_positions.epd"] {
+            texts.push(fs::read_to_string(folder.join(name)).expect("the suite is there"));
+        }
+        let mut barred = [0; 4];
+        for (text, barred) in texts.iter().zip(&mut barred) {
+            for case in read_suite(text).expect("the suite can be read") {
+                check(&case.position);
+                for mv in &case.position.legal_moves() {
+                    let next = case.position.after_unchecked(mv);
+                    let takers = next.passed().is_some_and(|square| {
+                        let from = referee_chess::rays::pawn_attacks(!next.turn(), square);
+                        (from & next.board().pieces(next.turn(), Role::Pawn)).any()
+                    });
+                    *barred += usize::from(takers && next.en_passant().is_none());
+                    check(&next);
+                }
+            }
+        }
+        assert_eq!(barred[0], BARRED.len());
+        println!("barred in the suites: {barred:?}");
+    }
+}
