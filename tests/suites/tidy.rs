@@ -126,8 +126,16 @@ const REAL_TIME: &[(&str, &str)] = &[
     ("tests/suites/sequences/shutdown.rs", "stops a process"),
     ("tests/suites/verify/games.rs", "stops a process"),
     (
+        "tests/suites/two_servers/disk.rs",
+        "waits until a write waits for the disk",
+    ),
+    (
         "tests/suites/two_servers/log.rs",
         "measures how soon one server hears of the other",
+    ),
+    (
+        "tests/suites/two_servers/time.rs",
+        "waits until an action waits for its turn",
     ),
     (
         "tests/suites/watching.rs",

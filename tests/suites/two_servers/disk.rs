@@ -26,7 +26,7 @@ const AT_ONCE: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_millis(300);
 
 /// Two servers on a disk that waits and fails when the test says so.
-async fn pair_on_disk() -> (Pair, Disk) {
+pub(super) async fn pair_on_disk() -> (Pair, Disk) {
     let mut disk = None;
     let pair = Pair::start_over(PairOptions::default(), |store| {
         let store = Faulty::new(store, FaultPlan::default());
@@ -38,7 +38,7 @@ async fn pair_on_disk() -> (Pair, Disk) {
 }
 
 /// Waits until something waits for the disk.
-async fn wait_for_held(disk: &Disk) {
+pub(super) async fn wait_for_held(disk: &Disk) {
     let held = async {
         while disk.waiting() == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -151,7 +151,7 @@ async fn a_refusal_waits_for_a_slow_disk() {
     check_silent(&mut streams).await;
 }
 
-fn spawn_act(
+pub(super) fn spawn_act(
     games: &Games,
     id: &str,
     seat: Seat,

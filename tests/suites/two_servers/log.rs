@@ -1,12 +1,16 @@
 //! What the other server has written.
 
-use std::time::Duration;
+#![expect(
+    clippy::disallowed_types,
+    reason = "how soon a server hears of the other is real time"
+)]
+
+use std::time::{Duration, Instant};
 
 use prost::Message;
 use referee_api::v1::{ExportPgnRequest, ListGamesRequest, Seat};
 use referee_tests::pair::Pair;
 use referee_tests::wire::{self, details, make_move, on_move, resign};
-use tokio::time::Instant;
 use tonic::Code;
 
 use super::{act, act_on, both, create, events, next_event, read, snapshot, watch};

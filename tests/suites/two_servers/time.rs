@@ -5,8 +5,8 @@ use std::time::Duration;
 use referee_api::v1::referee_finding::Kind as Found;
 use referee_api::v1::ruling::Reason;
 use referee_api::v1::{
-    ClockSettings, Game, GameEvent, LedgerCause, RuleProfile, Seat, Termination, TimeControl,
-    action,
+    ClockSettings, Game, GameEvent, LedgerCause, RuleProfile, Seat, StartGame, Termination,
+    TimeControl, action,
 };
 use referee_server::limits::{FLAG_RETRY, FLAG_SETTLING};
 use referee_store::{GameKey, NewGame};
@@ -15,6 +15,7 @@ use referee_tests::wire::make_move;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
+use super::disk::{pair_on_disk, spawn_act, wait_for_held};
 use super::{Games, act, begin, both, create_as, events, read};
 
 /// The games whose flags fall at the same time.
@@ -136,6 +137,36 @@ async fn a_copy_that_is_out_of_date_is_owed_down_time_too() {
         let record = events(&mut two, id).await;
         assert_eq!(down_times(&record), [20_000], "{record:#?}");
     }
+}
+
+/// A clock that was started before a silence and comes to the record after it: what is owed is not
+/// asked for once, but as long as the game stands as it does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_that_waited_through_a_silence_is_owed_down_time() {
+    let (pair, disk) = pair_on_disk().await;
+    let [mut one, _] = both(&pair).await;
+    create_as(&mut one, "waited", timed("8", "8")).await;
+    // The start waits for its turn behind a refusal that waits for the disk.
+    disk.hold();
+    let refused = spawn_act(&one, "waited", Seat::Black, make_move("e5"));
+    wait_for_held(&disk).await;
+    let started = spawn_act(
+        &one,
+        "waited",
+        Seat::Arbiter,
+        action::Kind::StartGame(StartGame {}),
+    );
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    pair.fall_silent(Duration::from_secs(20));
+    disk.heal();
+    refused.await.expect("it ends").expect("judged");
+    let started = started.await.expect("it ends").expect("judged");
+    assert_eq!(started.sequence, 1, "{started:?}");
+    let moved = act(&mut one, "waited", Seat::White, make_move("e4")).await;
+    let reason = moved.ruling.clone().unwrap_or_default().reason();
+    assert_eq!(reason, Reason::Unspecified, "{moved:?}");
+    let record = events(&mut one, "waited").await;
+    assert_eq!(down_times(&record), [20_000], "{record:#?}");
 }
 
 /// A server that stops is down from then on, however short, and although a stream was open to the
