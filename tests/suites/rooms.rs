@@ -86,20 +86,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "laws",
-        &[
-            "action.rs",
-            "adjudicate.rs",
-            "claim.rs",
-            "game.rs",
-            "mate.rs",
-            "outcome.rs",
-            "ruling.rs",
-            "standing.rs",
-        ],
-        "a game, and what it is made of",
-    ),
-    (
-        "laws",
         &["judge/illegal.rs", "judge/moves.rs"],
         "an illegal move is judged as a move, and a move may be an illegal one",
     ),
