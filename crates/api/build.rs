@@ -31,6 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Maps are encoded in the order of their keys, so that equal messages
         // have equal bytes.
         .btree_map(".")
+        // The status of a call is the type that clients already decode.
+        .extern_path(".google.rpc", "::tonic_types::pb")
         .bytes(".")
         .compile_fds(descriptors)?;
     Ok(())

@@ -11,13 +11,13 @@ use http_body_util::{BodyExt, Full};
 use prost::Message;
 use referee_api::v1::action::Kind;
 use referee_api::v1::{
-    Action, AnswerDraw, ClaimDraw, CreateGameRequest, DrawClaim, Game, IllegalPolicy, MakeMove,
+    Action, AnswerDraw, ClaimKind, CreateGameRequest, Game, IllegalPolicy, MakeClaim, MakeMove,
     OfferDraw, Position, Resign, RuleParameters, RuleProfile, Seat, SubmitActionRequest, position,
 };
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
-use tonic_types::StatusExt;
+use tonic_types::{ErrorDetails, RpcStatusExt as _, StatusExt as _};
 
 /// The path of a method of the games.
 pub const SUBMIT: &str = "/referee.v1.GameService/SubmitAction";
@@ -109,7 +109,7 @@ pub fn game_from(fen: &str) -> Game {
 pub fn from_fen(fen: &str) -> Position {
     Position {
         base: Some(position::Base::Fen(fen.to_owned())),
-        moves: Vec::new(),
+        ..Default::default()
     }
 }
 
@@ -188,12 +188,12 @@ pub fn answer(accept: bool) -> Kind {
 
 /// A claim, of the position on the board where no move is intended.
 #[must_use]
-pub fn claim(claim: DrawClaim, intended: Option<&str>) -> Kind {
+pub fn claim(claim: ClaimKind, intended: Option<&str>) -> Kind {
     let intended_move = intended.unwrap_or_default().to_owned();
-    Kind::ClaimDraw(ClaimDraw {
+    Kind::MakeClaim(MakeClaim {
         claim: claim.into(),
         intended_move,
-        ..ClaimDraw::default()
+        ..MakeClaim::default()
     })
 }
 
@@ -311,7 +311,16 @@ pub struct Details {
 /// Reads the `google.rpc` details of an error.
 #[must_use]
 pub fn details(status: &Status) -> Details {
-    let found = status.get_error_details();
+    read_details(&status.get_error_details())
+}
+
+/// Reads the details of an error within a stream.
+#[must_use]
+pub fn details_of(status: &tonic_types::Status) -> Details {
+    read_details(&status.get_error_details())
+}
+
+fn read_details(found: &ErrorDetails) -> Details {
     let mut read = Details {
         retry: found.retry_info().is_some(),
         ..Details::default()

@@ -169,10 +169,9 @@ async fn positions_and_moves_that_cannot_be_read_are_refused() {
     let number = v1::GenerateLegalMovesRequest {
         position: Some(v1::Position {
             base: Some(v1::position::Base::Chess960Number(960)),
-            moves: Vec::new(),
+            ..v1::Position::default()
         }),
         from_square: String::new(),
-        variant: 0,
     };
     let status = rules.generate_legal_moves(number).await.expect_err("960");
     check(
@@ -183,9 +182,11 @@ async fn positions_and_moves_that_cannot_be_read_are_refused() {
         "position.chess960_number",
     );
     let wrong = v1::GenerateLegalMovesRequest {
-        position: None,
+        position: Some(v1::Position {
+            variant: 77,
+            ..v1::Position::default()
+        }),
         from_square: "j9".into(),
-        variant: 77,
     };
     let status = rules.generate_legal_moves(wrong).await.expect_err("wrong");
     check(
@@ -200,7 +201,7 @@ async fn positions_and_moves_that_cannot_be_read_are_refused() {
         &status,
         Code::InvalidArgument,
         "INVALID_FIELD",
-        "variant",
+        "position.variant",
     );
     let target = v1::ConvertNotationRequest::default();
     let status = rules.convert_notation(target).await.expect_err("no target");

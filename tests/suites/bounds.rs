@@ -106,14 +106,20 @@ fn positions() -> Vec<Bound> {
             |size| {
                 validate(|request| {
                     let moves = vec!["e2e4".to_owned(); size];
-                    request.position = Some(v1::Position { moves, base: None });
+                    request.position = Some(v1::Position {
+                        moves,
+                        ..Default::default()
+                    });
                 })
             },
         ),
         bound(VALIDATE, "position.moves", limits::MOVE_BYTES_MAX, |size| {
             validate(|request| {
                 let moves = vec!["e2e4".to_owned(), text(size)];
-                request.position = Some(v1::Position { moves, base: None });
+                request.position = Some(v1::Position {
+                    moves,
+                    ..Default::default()
+                });
             })
         }),
         bound(VALIDATE, "move", limits::MOVE_BYTES_MAX, |size| {
@@ -154,7 +160,10 @@ fn positions() -> Vec<Bound> {
             limits::HISTORY_MOVES_MAX,
             |size| {
                 let moves = vec!["e2e4".to_owned(); size];
-                let position = Some(v1::Position { moves, base: None });
+                let position = Some(v1::Position {
+                    moves,
+                    ..Default::default()
+                });
                 let target = v1::Notation::San.into();
                 v1::ConvertNotationRequest {
                     position,
@@ -228,9 +237,9 @@ fn games() -> Vec<Bound> {
         ),
         bound(
             SUBMIT,
-            "action.claim_draw.intended_move",
+            "action.make_claim.intended_move",
             limits::MOVE_BYTES_MAX,
-            |size| act(wire::claim(v1::DrawClaim::Fifty, Some(&text(size)))),
+            |size| act(wire::claim(v1::ClaimKind::Fifty, Some(&text(size)))),
         ),
         bound(GET, "name", limits::GAME_NAME_BYTES_MAX, |size| {
             v1::GetGameRequest { name: name(size) }.encode_to_vec()

@@ -53,16 +53,8 @@ fn check(case: &Value, illegal: &v1::IllegalMove) {
     assert!(said.contains(&expected), "{case} says: {said}");
     for piece in &illegal.pieces {
         assert_ne!(piece.color(), v1::Color::Unspecified, "{case}");
-        assert_ne!(piece.role(), v1::Role::Unspecified, "{case}");
+        assert_ne!(piece.kind(), v1::PieceKind::Unspecified, "{case}");
     }
-}
-
-fn profile(case: &Value) -> Option<v1::RuleProfile> {
-    let variant = v1::Variant::Chess960.into();
-    (case["x960"] == true).then(|| v1::RuleProfile {
-        variant,
-        ..Default::default()
-    })
 }
 
 fn position(case: &Value) -> v1::Position {
@@ -70,6 +62,10 @@ fn position(case: &Value) -> v1::Position {
     let moves = case["moves"].as_str().unwrap_or_default();
     v1::Position {
         moves: moves.split_whitespace().map(str::to_owned).collect(),
+        variant: match case["x960"] == true {
+            true => v1::Variant::Chess960.into(),
+            false => v1::Variant::Unspecified.into(),
+        },
         ..position
     }
 }
@@ -86,7 +82,7 @@ async fn an_illegal_move_is_explained() {
         let question = v1::ValidateMoveRequest {
             position: Some(position(case)),
             r#move: text.to_owned(),
-            rule_profile: profile(case),
+            rule_profile: None,
         };
         let answer = rules.validate_move(question).await;
         let answer = answer
@@ -107,7 +103,7 @@ async fn an_illegal_move_is_explained() {
         let id = format!("illegal-{number}");
         let game = v1::Game {
             initial_position: Some(position(case)),
-            rule_profile: Some(refusing(case)),
+            rule_profile: Some(refusing()),
             ..v1::Game::default()
         };
         let created = games.create_game(wire::create(&id, game)).await;
@@ -153,20 +149,22 @@ async fn an_illegal_move_is_explained() {
     );
 }
 
-/// The rules of a case, with illegal moves only refused, so that none leaves a trace.
-fn refusing(case: &Value) -> v1::RuleProfile {
-    let mut rules = profile(case).unwrap_or_default();
-    let mut overrides = rules.overrides.unwrap_or_default();
-    overrides.illegal_policy = v1::IllegalPolicy::Refuse.into();
-    overrides.promotion_missing = v1::PromotionMissing::Refuse.into();
-    rules.overrides = Some(overrides);
-    rules
+/// Rules with illegal moves only refused, so that none leaves a trace.
+fn refusing() -> v1::RuleProfile {
+    v1::RuleProfile {
+        overrides: Some(v1::RuleParameters {
+            illegal_policy: v1::IllegalPolicy::Refuse.into(),
+            promotion_missing: v1::PromotionMissing::Refuse.into(),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
 }
 
 async fn is_over(rules: &mut RulesServiceClient<Channel>, case: &Value) -> bool {
     let request = v1::AdjudicatePositionRequest {
         position: Some(position(case)),
-        rule_profile: profile(case),
+        rule_profile: None,
     };
     let judged = rules
         .adjudicate_position(request)

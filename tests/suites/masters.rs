@@ -6,7 +6,7 @@ use std::sync::Arc;
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::ruling::Verdict;
 use referee_api::v1::{
-    DrawClaim, Game, GameEvent, GameResult, GetGameRequest, ListGameEventsRequest, Seat,
+    ClaimKind, Game, GameEvent, GameResult, GetGameRequest, ListGameEventsRequest, Seat,
     SubmitActionRequest, SubmitActionResponse, Termination, game, ruling,
 };
 use referee_tests::oracle::Oracle;
@@ -130,7 +130,7 @@ fn ending(record: &Value, plies: usize) -> Option<(Seat, referee_api::v1::action
         "threefold_claim" => {
             let intended = record["intended"].as_str();
             assert!(intended.is_some(), "{record} claims without a move");
-            Some((mover, claim(DrawClaim::Threefold, intended)))
+            Some((mover, claim(ClaimKind::Threefold, intended)))
         }
         _ => None,
     }

@@ -4,8 +4,8 @@
 use referee_api::v1::play_game_request::Kind as Said;
 use referee_api::v1::play_game_response::Kind as Told;
 use referee_api::v1::{
-    Action, ActionAnswer, ErrorReason, GameEvent, JoinGame, PlayGameRequest, PlayGameResponse,
-    Seat, action, game, ruling,
+    Action, ActionAnswer, GameEvent, JoinGame, PlayGameRequest, PlayGameResponse, Seat, action,
+    game, ruling,
 };
 use referee_tests::deployment::{Deployment, Games};
 use referee_tests::wire::{self, answer, details, make_move, move_and_offer, resign};
@@ -204,7 +204,7 @@ async fn a_burst_is_answered_in_order(referee: Deployment) {
         expected_sequence: Some(0),
         ..stale
     };
-    expected.push((stale.request_id.clone(), "SequenceMismatch"));
+    expected.push((stale.request_id.clone(), "SEQUENCE_MISMATCH"));
     white.say(Said::Action(stale)).await;
     let other = wire::action(Seat::Black, answer(true));
     expected.push((other.request_id.clone(), "action.seat"));
@@ -247,12 +247,12 @@ fn check_answer(answer: &ActionAnswer, id: &str, what: &str) {
         "in the order in which they were sent"
     );
     let ruling = answer.ruling.as_ref().map(ruling_code);
-    let error = answer.error.as_ref();
+    let error = answer.error.as_ref().map(wire::details_of);
     let told = ruling
         .clone()
-        .or(error.map(|error| format!("{:?}", error.reason())));
-    let field = error.and_then(|error| error.field_violations.first());
-    let field = field.map(|violation| violation.field.as_str());
+        .or(error.as_ref().map(|error| error.reason.clone()));
+    let field = error.as_ref().and_then(|error| error.fields.first());
+    let field = field.map(String::as_str);
     assert!(
         told.as_deref() == Some(what) || field == Some(what),
         "{what}: {answer:?}"
@@ -262,7 +262,7 @@ fn check_answer(answer: &ActionAnswer, id: &str, what: &str) {
         error.is_some(),
         "a ruling or an error: {answer:?}"
     );
-    if let Some(error) = error.filter(|error| error.reason() == ErrorReason::SequenceMismatch) {
+    if let Some(error) = error.filter(|error| error.reason == "SEQUENCE_MISMATCH") {
         assert_eq!(error.metadata["expected_sequence"], "0");
     }
 }

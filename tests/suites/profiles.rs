@@ -339,8 +339,8 @@ async fn a_profile_decides_whether_a_repetition_has_to_be_claimed() {
     let mut rules = referee.rules().await;
     let moves = ["Nf3", "Nf6", "Ng1", "Ng8"].repeat(2);
     let position = v1::Position {
-        base: None,
         moves: moves.into_iter().map(str::to_owned).collect(),
+        ..Default::default()
     };
     for (name, termination) in [
         ("", v1::Termination::Unspecified),

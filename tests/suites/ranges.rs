@@ -37,14 +37,10 @@ fn overrides(overrides: v1::RuleParameters) -> Vec<u8> {
 
 /// Requests with one field out of its range or not among its values.
 fn wrong() -> Vec<(&'static str, &'static str, Vec<u8>)> {
-    let variant = |variant: i32| v1::RuleProfile {
-        variant,
-        ..Default::default()
-    };
     let time = |seconds, nanos| Some(prost_types::Timestamp { seconds, nanos });
     let number = |number| v1::Position {
         base: Some(v1::position::Base::Chess960Number(number)),
-        moves: Vec::new(),
+        ..Default::default()
     };
     let action = |change: fn(&mut v1::Action)| {
         let mut request = wire::submit("bounds", v1::Seat::White, wire::resign());
@@ -144,19 +140,19 @@ fn wrong() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ),
         (
             SUBMIT,
-            "action.claim_draw.claim",
-            act(wire::claim(v1::DrawClaim::Unspecified, None)),
+            "action.make_claim.claim",
+            act(wire::claim(v1::ClaimKind::Unspecified, None)),
         ),
         (
             SUBMIT,
-            "action.claim_draw.claim",
+            "action.make_claim.claim",
             action(|action| {
-                let claim = v1::ClaimDraw {
+                let claim = v1::MakeClaim {
                     claim: 99,
                     intended_move: String::new(),
-                    ..v1::ClaimDraw::default()
+                    ..v1::MakeClaim::default()
                 };
-                action.kind = Some(v1::action::Kind::ClaimDraw(claim));
+                action.kind = Some(v1::action::Kind::MakeClaim(claim));
             }),
         ),
         (SUBMIT, "action.make_move.move", act(wire::make_move(""))),
@@ -195,19 +191,19 @@ fn wrong() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             create(|_, game| {
                 game.initial_position = Some(v1::Position {
                     base: Some(v1::position::Base::Chess960Number(960)),
-                    moves: Vec::new(),
+                    ..Default::default()
                 });
             }),
         ),
         (
             CREATE,
-            "game.rule_profile.variant",
+            "game.initial_position.variant",
             create(|_, game| {
-                let profile = v1::RuleProfile {
+                let position = v1::Position {
                     variant: 3,
                     ..Default::default()
                 };
-                game.rule_profile = Some(profile);
+                game.initial_position = Some(position);
             }),
         ),
         (
@@ -236,10 +232,12 @@ fn wrong() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ),
         (
             VALIDATE,
-            "rule_profile.variant",
+            "position.variant",
             validate(|request| {
-                request.position = Some(number(518));
-                request.rule_profile = Some(variant(v1::Variant::Standard.into()));
+                request.position = Some(v1::Position {
+                    variant: v1::Variant::Standard.into(),
+                    ..number(518)
+                });
             }),
         ),
         (

@@ -293,7 +293,12 @@ async fn a_seat_is_played_over_one_stream(referee: Deployment) {
         panic!("{told:?}")
     };
     let error = other_seat.error.as_ref().expect("not judged");
-    assert_eq!(error.reason(), v1::ErrorReason::InvalidField);
+    // What the action would have failed with by itself, details and all.
+    let found = wire::details_of(error);
+    assert_eq!(error.code, i32::from(tonic::Code::InvalidArgument));
+    assert_eq!(found.reason, "INVALID_FIELD");
+    assert_eq!(found.domain, "chess-referee");
+    assert_eq!(found.fields, ["action.seat"]);
     let resign = wire::action(v1::Seat::White, wire::resign());
     sender.send(said(Said::Action(resign))).await.expect("open");
     let mut last = Vec::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use referee_api::v1::watch_game_response::Kind;
 use referee_api::v1::{
-    DrawClaim, Game, GameEvent, Heartbeat, ListGameEventsRequest, Position, RuleParameters,
+    ClaimKind, Game, GameEvent, Heartbeat, ListGameEventsRequest, Position, RuleParameters,
     RuleProfile, Seat, WatchGameRequest,
 };
 use referee_tests::deployment::{Deployment, Games};
@@ -319,7 +319,10 @@ async fn a_slow_watcher_is_cut_and_resumes() {
         .take(HISTORY)
         .map(|&san| san.to_owned())
         .collect();
-    let initial_position = Some(Position { moves, base: None });
+    let initial_position = Some(Position {
+        moves,
+        ..Default::default()
+    });
     let game = Game {
         initial_position,
         ..endless()
@@ -367,7 +370,7 @@ async fn a_slow_watcher_is_cut_and_resumes() {
 /// Makes so many events: claims that are not correct, and a resignation.
 async fn claim_and_resign(games: &mut Games, id: &str, events: usize) {
     for _ in 1..events {
-        let kind = wire::claim(DrawClaim::Fifty, Some("e4"));
+        let kind = wire::claim(ClaimKind::Fifty, Some("e4"));
         let answer = games
             .submit_action(wire::submit(id, Seat::White, kind))
             .await;

@@ -122,13 +122,14 @@ fn claim_decision(action: &str) -> Option<v1::ClaimDecision> {
 /// Reads counters that are set.
 pub(crate) fn set_counters(fields: &Fields) -> Result<Kind, CaseError> {
     let illegal = fields.object("illegal")?;
-    let count = |name: &str| match &illegal {
-        Some(illegal) => illegal.small_number(name),
-        None => Ok(None),
+    let count = |name: &str| -> Result<Option<v1::SideCounters>, CaseError> {
+        let count = illegal.as_ref().map(|illegal| illegal.small_number(name));
+        let illegal_moves = count.transpose()?.flatten();
+        Ok(illegal_moves.map(|_| v1::SideCounters { illegal_moves }))
     };
     Ok(Kind::SetCounters(v1::SetCounters {
-        white_illegal_moves: count("w")?,
-        black_illegal_moves: count("b")?,
+        white: count("w")?,
+        black: count("b")?,
         plies_without_capture: fields.small_number("no_capture_plies")?,
     }))
 }

@@ -189,7 +189,7 @@ fn read_hands(kind: &str, fields: &Fields) -> Steps {
         }),
         "promote_touch" => Kind::PlacePromotion(v1::PlacePromotion {
             square: fields.required_text("square")?.to_owned(),
-            role: words::role(fields, "piece")?.into(),
+            piece: words::role(fields, "piece")?.into(),
         }),
         "displace" => Kind::DisplacePieces(v1::DisplacePieces {
             squares: fields.texts("squares")?,
@@ -215,7 +215,7 @@ fn touch_intent(fields: &Fields) -> Result<v1::TouchIntent, CaseError> {
 fn read_draws(kind: &str, fields: &Fields) -> Steps {
     // What the arbiter finds himself is claimed by nobody.
     if kind == "claim" {
-        let claim = Kind::ClaimDraw(read_claim(fields)?);
+        let claim = Kind::MakeClaim(read_claim(fields)?);
         return anyone(fields, claim).map(Some);
     }
     let kind = match kind {
@@ -231,8 +231,8 @@ fn read_draws(kind: &str, fields: &Fields) -> Steps {
     player(fields, kind).map(Some)
 }
 
-fn read_claim(fields: &Fields) -> Result<v1::ClaimDraw, CaseError> {
-    Ok(v1::ClaimDraw {
+fn read_claim(fields: &Fields) -> Result<v1::MakeClaim, CaseError> {
+    Ok(v1::MakeClaim {
         claim: words::claim(fields, "kind")?,
         intended_move: fields.text("intended")?.unwrap_or_default().to_owned(),
         ply: fields.small_number("ply")?,
@@ -318,10 +318,10 @@ fn read_others(kind: &str, fields: &Fields) -> Steps {
         }
         "set_counter" => arbiter(decision::wrap(decision::set_counters(fields)?)),
         "arbiter" if fields.text("action")? == Some("found_illegal_move") => {
-            arbiter(Kind::ClaimDraw(v1::ClaimDraw {
-                claim: v1::DrawClaim::IllegalMove.into(),
+            arbiter(Kind::MakeClaim(v1::MakeClaim {
+                claim: v1::ClaimKind::IllegalMove.into(),
                 ply: fields.small_number("ply")?,
-                ..v1::ClaimDraw::default()
+                ..v1::MakeClaim::default()
             }))
         }
         "arbiter" => arbiter(decision::wrap(decision::read(fields)?)),

@@ -2,7 +2,7 @@
 
 use referee_api::v1;
 
-use crate::fields::{CaseError, Fields, milliseconds};
+use crate::fields::{CaseError, Fields, line_milliseconds, milliseconds};
 use crate::verdict::Failure;
 use crate::words;
 
@@ -207,15 +207,15 @@ impl Expectation {
     }
 
     fn check_clocks(&self, end: &End, wrong: &mut Vec<Failure>) {
-        let standing = end.game.standing.clone().unwrap_or_default();
-        let clocks = standing.clocks.unwrap_or_default();
+        let conduct = end.game.conduct.clone().unwrap_or_default();
+        let clocks = conduct.clocks.unwrap_or_default();
         let both = [clocks.white, clocks.black];
         let both = both.map(Option::unwrap_or_default);
         let has_time = both.iter().any(|clock| clock.time_left.is_some());
         for (index, side, color) in SIDES {
             let expected = &self.clocks[index];
             let clock = &both[index];
-            let left = left_ms(&standing, color, end.waited_ms)
+            let left = left_ms(&conduct, color, end.waited_ms)
                 .map_or("none".to_owned(), |ms| ms.to_string());
             expect(wrong, &format!("clock {side}_ms"), expected.left_ms, left);
             let ruled: i64 = end
@@ -246,7 +246,8 @@ impl Expectation {
             let what = format!("clock inc_ms of {side}");
             expect(wrong, &what, self.bonus_ms, bonus.to_string());
         }
-        let counts = [standing.white_illegal_moves, standing.black_illegal_moves];
+        let count = |side: &Option<v1::SideConduct>| side.map_or(0, |side| side.illegal_moves);
+        let counts = [count(&conduct.white), count(&conduct.black)];
         for (index, side, _) in SIDES {
             let what = format!("illegal {side}");
             expect(
@@ -322,8 +323,8 @@ fn expect<T: ToString>(wrong: &mut Vec<Failure>, what: &str, expected: Option<T>
 }
 
 /// The time that a side has left so long after the last event.
-fn left_ms(standing: &v1::Standing, side: v1::Color, waited_ms: i64) -> Option<i64> {
-    let clocks = standing.clocks.as_ref()?;
+fn left_ms(conduct: &v1::Conduct, side: v1::Color, waited_ms: i64) -> Option<i64> {
+    let clocks = conduct.clocks.as_ref()?;
     let clock = match side {
         v1::Color::Black => clocks.black.as_ref()?,
         _ => clocks.white.as_ref()?,
@@ -333,7 +334,8 @@ fn left_ms(standing: &v1::Standing, side: v1::Color, waited_ms: i64) -> Option<i
         return Some(left);
     }
     let ms = |time: &Option<_>| time.as_ref().map_or(0, milliseconds);
-    let run = (ms(&standing.time) + waited_ms - ms(&clocks.since)).max(0);
+    let line = |time: &Option<_>| time.as_ref().map_or(0, line_milliseconds);
+    let run = (line(&conduct.time) + waited_ms - line(&clocks.since_time)).max(0);
     // A delay runs before the time itself does.
     let free = match clock.bonus_mode() {
         v1::BonusMode::Delay => (ms(&clock.bonus) - ms(&clocks.spent)).max(0),

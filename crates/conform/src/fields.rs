@@ -226,6 +226,19 @@ pub(crate) fn duration(ms: u64) -> prost_types::Duration {
     }
 }
 
+/// Returns the milliseconds of a point of the time line of a game.
+pub(crate) fn line_milliseconds(time: &v1::GameTime) -> i64 {
+    use v1::game_time::Kind;
+    match &time.kind {
+        None => 0,
+        Some(Kind::PlatformTime(time)) => milliseconds(time),
+        Some(Kind::Instant(time)) => milliseconds(&prost_types::Duration {
+            seconds: time.seconds,
+            nanos: time.nanos,
+        }),
+    }
+}
+
 /// Returns the milliseconds of a time.
 pub(crate) fn milliseconds(time: &prost_types::Duration) -> i64 {
     let seconds = time.seconds.saturating_mul(1_000);

@@ -71,7 +71,10 @@ fn read_game(fields: &Fields, setup: Option<&Fields>) -> Result<v1::Game, CaseEr
         read_clock(setup, &mut clock_settings)?;
         taken_over = Some(read_setup(setup)?);
     }
-    let mut position = v1::Position::default();
+    let mut position = v1::Position {
+        variant: words::variant(fields, "variant")?.into(),
+        ..v1::Position::default()
+    };
     match fields.required_text("start")? {
         "startpos" => {}
         fen => position.base = Some(Base::Fen(fen.to_owned())),
@@ -79,7 +82,6 @@ fn read_game(fields: &Fields, setup: Option<&Fields>) -> Result<v1::Game, CaseEr
     Ok(v1::Game {
         rule_profile: Some(v1::RuleProfile {
             name: fields.required_text("profile")?.to_owned(),
-            variant: words::variant(fields, "variant")?.into(),
             overrides,
             ..v1::RuleProfile::default()
         }),
@@ -96,13 +98,17 @@ fn read_setup(setup: &Fields) -> Result<v1::Setup, CaseError> {
         Some(illegal) => Ok(illegal.small_number(name)?.unwrap_or_default()),
         None => Ok(0),
     };
+    let side = |name: &str| -> Result<Option<v1::SideSetup>, CaseError> {
+        let moves = setup.small_number(&format!("{name}_moves"))?;
+        Ok(Some(v1::SideSetup {
+            time_left: setup.time(&format!("{name}_ms"))?,
+            moves: moves.unwrap_or_default(),
+            illegal_moves: count(name)?,
+        }))
+    };
     Ok(v1::Setup {
-        white_time_left: setup.time("w_ms")?,
-        black_time_left: setup.time("b_ms")?,
-        white_moves: setup.small_number("w_moves")?.unwrap_or_default(),
-        black_moves: setup.small_number("b_moves")?.unwrap_or_default(),
-        white_illegal_moves: count("w")?,
-        black_illegal_moves: count("b")?,
+        white: side("w")?,
+        black: side("b")?,
         plies_without_capture: setup.small_number("no_capture_plies")?,
     })
 }
@@ -181,12 +187,12 @@ fn count_moves(fields: &Fields, events: &[Event], game: &mut v1::Game) -> Result
         let before = number.saturating_sub(1);
         let before = before.saturating_sub(u32::try_from(earlier.count()).unwrap_or(u32::MAX));
         let setup = game.setup.get_or_insert_default();
-        let count = match side {
-            v1::Color::Black => &mut setup.black_moves,
-            _ => &mut setup.white_moves,
+        let side = match side {
+            v1::Color::Black => setup.black.get_or_insert_default(),
+            _ => setup.white.get_or_insert_default(),
         };
-        if *count == 0 {
-            *count = before;
+        if side.moves == 0 {
+            side.moves = before;
         }
     }
     Ok(())

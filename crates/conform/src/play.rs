@@ -112,7 +112,7 @@ impl Table<'_> {
                     Failure::new(named(step), "a move to complete", words_of(&status))
                 })?,
             };
-            if let (Some(expected), Kind::ClaimDraw(claim)) =
+            if let (Some(expected), Kind::MakeClaim(claim)) =
                 (case.expected.repetitions_after_intended, &kind)
                 && !claim.intended_move.is_empty()
             {
@@ -190,7 +190,7 @@ impl Table<'_> {
         self.requests += 1;
         let claims_unknown = matches!(
             &kind,
-            Kind::ClaimDraw(claim) if claim.claim == words::CLAIM_UNKNOWN
+            Kind::MakeClaim(claim) if claim.claim == words::CLAIM_UNKNOWN
         );
         let request = v1::SubmitActionRequest {
             name: self.game.name.clone(),
@@ -205,7 +205,7 @@ impl Table<'_> {
         let response = match self.clients.games.submit_action(request).await {
             Ok(response) => response.into_inner(),
             // A claim that the contract does not have cannot even be asked about.
-            Err(status) if claims_unknown && names_field(&status, "action.claim_draw.claim") => {
+            Err(status) if claims_unknown && names_field(&status, "action.make_claim.claim") => {
                 return ("UNKNOWN_CLAIM".to_owned(), status.message().to_owned());
             }
             Err(status) => return (words_of(&status), String::new()),
@@ -228,12 +228,12 @@ impl Table<'_> {
 
     /// Returns the action that completes some move of a side.
     async fn complete(&mut self, side: v1::Color) -> Result<(Actor, Kind), Status> {
-        let standing = self.read_game().await?.standing.unwrap_or_default();
-        let is_made = match side {
-            v1::Color::Black => standing.black_move_not_completed,
-            _ => standing.white_move_not_completed,
+        let conduct = self.read_game().await?.conduct.unwrap_or_default();
+        let stands = match side {
+            v1::Color::Black => conduct.black,
+            _ => conduct.white,
         };
-        if is_made {
+        if stands.is_some_and(|stands| stands.move_uncompleted) {
             let press = Kind::PressClock(v1::PressClock::default());
             return Ok((Actor::Seat(seat(side)), press));
         }
@@ -248,10 +248,8 @@ impl Table<'_> {
 
     /// Returns a legal move that takes nothing, checks nobody and moves no pawn, if there is one.
     async fn quiet_move(&mut self) -> Result<String, Status> {
-        let profile = self.game.rule_profile.as_ref();
         let request = v1::GenerateLegalMovesRequest {
-            position: Some(position(&self.game.fen, Vec::new())),
-            variant: profile.map(|profile| profile.variant).unwrap_or_default(),
+            position: Some(self.position_of(&self.game)),
             ..v1::GenerateLegalMovesRequest::default()
         };
         let response = self.clients.rules.generate_legal_moves(request).await?;
@@ -304,7 +302,7 @@ impl Table<'_> {
         let mut can_mate = None;
         if case.expected.asks_can_mate() {
             let is_illegal = game
-                .standing
+                .conduct
                 .as_ref()
                 .is_some_and(|it| !it.illegal_plies.is_empty());
             match self.ask_can_mate(&game).await {
@@ -341,15 +339,19 @@ impl Table<'_> {
         }
     }
 
+    /// Returns the position of a game, to ask about it.
+    fn position_of(&self, game: &v1::Game) -> v1::Position {
+        let began = self.game.initial_position.as_ref();
+        v1::Position {
+            variant: began.map_or(0, |began| began.variant),
+            ..position(&game.fen, Vec::new())
+        }
+    }
+
     /// Asks who can still mate, by the Laws, whatever the profile of the case makes of it.
     async fn ask_can_mate(&mut self, game: &v1::Game) -> Result<[v1::CanMate; 2], Status> {
-        let profile = game.rule_profile.as_ref();
-        let rule_profile = v1::RuleProfile {
-            variant: profile.map(|profile| profile.variant).unwrap_or_default(),
-            ..v1::RuleProfile::default()
-        };
-        let position = position(&game.fen, Vec::new());
-        can_mate(self.clients, position, rule_profile).await
+        let position = self.position_of(game);
+        can_mate(self.clients, position).await
     }
 }
 
@@ -357,11 +359,9 @@ impl Table<'_> {
 pub(crate) async fn can_mate(
     clients: &mut Clients,
     position: v1::Position,
-    rule_profile: v1::RuleProfile,
 ) -> Result<[v1::CanMate; 2], Status> {
     let request = v1::CanMateRequest {
         position: Some(position),
-        rule_profile: Some(rule_profile),
         ..v1::CanMateRequest::default()
     };
     let answers = clients.rules.can_mate(request).await?.into_inner();

@@ -167,7 +167,7 @@ impl Report {
         let issue = self.misread.clone().unwrap_or_default();
         let request = v1::AdjudicatePositionRequest {
             position: Some(self.question.position_after(0)),
-            rule_profile: Some(self.question.profile()),
+            rule_profile: None,
         };
         let answer = clients.rules.adjudicate_position(request).await;
         let found = match &answer {

@@ -97,5 +97,6 @@ pub(crate) fn position(fen: &str, moves: Vec<String>) -> v1::Position {
     v1::Position {
         base: Some(v1::position::Base::Fen(fen.to_owned())),
         moves,
+        ..v1::Position::default()
     }
 }

@@ -96,15 +96,15 @@ pub(crate) fn answer_of(ruling: &v1::Ruling) -> String {
 }
 
 /// Reads a piece: a letter or its name.
-pub(crate) fn role(fields: &Fields, name: &str) -> Result<v1::Role, CaseError> {
+pub(crate) fn role(fields: &Fields, name: &str) -> Result<v1::PieceKind, CaseError> {
     let text = fields.required_text(name)?;
     match text.to_lowercase().as_str() {
-        "p" | "pawn" => Ok(v1::Role::Pawn),
-        "n" | "knight" => Ok(v1::Role::Knight),
-        "b" | "bishop" => Ok(v1::Role::Bishop),
-        "r" | "rook" => Ok(v1::Role::Rook),
-        "q" | "queen" => Ok(v1::Role::Queen),
-        "k" | "king" => Ok(v1::Role::King),
+        "p" | "pawn" => Ok(v1::PieceKind::Pawn),
+        "n" | "knight" => Ok(v1::PieceKind::Knight),
+        "b" | "bishop" => Ok(v1::PieceKind::Bishop),
+        "r" | "rook" => Ok(v1::PieceKind::Rook),
+        "q" | "queen" => Ok(v1::PieceKind::Queen),
+        "k" | "king" => Ok(v1::PieceKind::King),
         _ => Err(fields.error(name, format!("'{text}' is no piece"))),
     }
 }
@@ -129,17 +129,17 @@ pub(crate) fn score(fields: &Fields, name: &str) -> Result<Option<v1::Score>, Ca
 
 /// Reads a claim. A kind that nobody knows is sent as a value that the contract does not have.
 pub(crate) fn claim(fields: &Fields, name: &str) -> Result<i32, CaseError> {
-    use v1::DrawClaim;
+    use v1::ClaimKind;
     let claim = match fields.required_text(name)? {
-        "threefold" => DrawClaim::Threefold,
-        "fifty" => DrawClaim::Fifty,
-        "perpetual_check" => DrawClaim::PerpetualCheck,
-        "opponent_insufficient" => DrawClaim::OpponentInsufficient,
-        "illegal_move" => DrawClaim::IllegalMove,
-        "touch_move" => DrawClaim::TouchMove,
-        "III.4" => DrawClaim::QuickplayIncrement,
-        "III.5" => DrawClaim::QuickplayDraw,
-        "opponent_gone" => DrawClaim::OpponentGone,
+        "threefold" => ClaimKind::Threefold,
+        "fifty" => ClaimKind::Fifty,
+        "perpetual_check" => ClaimKind::PerpetualCheck,
+        "opponent_insufficient" => ClaimKind::OpponentInsufficient,
+        "illegal_move" => ClaimKind::IllegalMove,
+        "touch_move" => ClaimKind::TouchMove,
+        "III.4" => ClaimKind::QuickplayIncrement,
+        "III.5" => ClaimKind::QuickplayDraw,
+        "opponent_gone" => ClaimKind::OpponentGone,
         _ => return Ok(CLAIM_UNKNOWN),
     };
     Ok(claim.into())

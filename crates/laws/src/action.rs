@@ -18,7 +18,7 @@ pub enum Seat {
 
 /// Something that has to be claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DrawClaim {
+pub enum ClaimKind {
     /// The position occurs for at least the third time (9.2).
     Threefold,
     /// Fifty moves of each side without a capture or a pawn move (9.3).
@@ -55,7 +55,7 @@ pub enum TouchIntent {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClaimIntent {
     /// What is claimed.
-    pub claim: DrawClaim,
+    pub claim: ClaimKind,
     /// The announced move that would make the claim hold, in UCI or SAN.
     pub intended: Option<String>,
     /// The ply of the illegal move that is claimed, from 1.

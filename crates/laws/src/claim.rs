@@ -2,7 +2,7 @@
 
 use referee_chess::{Move, MoveKind, UciMove};
 
-use crate::action::DrawClaim;
+use crate::action::ClaimKind;
 use crate::counts::{CaptureCount, FIFTY_MOVES, THREEFOLD, fifty_count, last_progress};
 use crate::history::History;
 use crate::outcome::Evidence;
@@ -12,7 +12,7 @@ use crate::profile::{DrawRule, FiftyReset, Profile};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AvailableClaim {
     /// What can be claimed.
-    pub claim: DrawClaim,
+    pub claim: ClaimKind,
     /// The move to announce; `None` where the position on the board is enough.
     pub intended: Option<UciMove>,
 }
@@ -28,10 +28,10 @@ pub(crate) enum Counted {
 
 impl Counted {
     /// Returns the claim that it is for.
-    pub(crate) const fn claim(self) -> DrawClaim {
+    pub(crate) const fn claim(self) -> ClaimKind {
         match self {
-            Counted::Threefold => DrawClaim::Threefold,
-            Counted::Fifty => DrawClaim::Fifty,
+            Counted::Threefold => ClaimKind::Threefold,
+            Counted::Fifty => ClaimKind::Fifty,
         }
     }
 

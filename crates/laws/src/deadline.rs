@@ -32,7 +32,7 @@ impl Game {
     /// ```
     #[must_use]
     pub fn deadline(&self) -> Option<(Color, Time)> {
-        let clocks = &self.standing().clocks;
+        let clocks = &self.conduct().clocks;
         let falls_by_itself = self.keeper() == Keeper::Referee
             && self.profile().parameters.flag_mode == FlagMode::Clock
             && self.outcome().is_none();
@@ -47,7 +47,7 @@ impl Game {
     /// the game.
     #[must_use]
     pub fn running_since(&self) -> Option<Time> {
-        let clocks = &self.standing().clocks;
+        let clocks = &self.conduct().clocks;
         let is_kept =
             self.keeper() == Keeper::Referee && self.outcome().is_none() && !clocks.paused;
         let side = clocks.running.filter(|_| is_kept)?;

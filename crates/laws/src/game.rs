@@ -7,12 +7,12 @@ use referee_chess::{CastlingMode, Move, MoveError, Position, UciMove};
 use crate::action::Action;
 use crate::adjudicate::{Adjudication, end_at_start, end_by_draw, end_on_board};
 use crate::clock::{ClockSetup, ClockSetupError, Clocks, Keeper, LedgerLine, Time, TimeControl};
+use crate::conduct::{Conduct, Sides};
 use crate::counts::CaptureCount;
 use crate::history::{History, HistoryError, StandError};
 use crate::outcome::Outcome;
 use crate::profile::{Profile, Variant};
 use crate::ruling::Ruling;
-use crate::standing::{Sides, Standing};
 
 /// Where a game begins: a position, moves that are already on the board, and what else has
 /// happened where the game is taken over from elsewhere.
@@ -96,7 +96,7 @@ pub struct Effects {
     /// Whether that move is illegal and stands, since nobody noticed it.
     pub is_illegal: bool,
     /// What stands after the entry besides the position.
-    pub standing: Standing,
+    pub conduct: Conduct,
     /// Every change of a clock.
     pub ledger: Vec<LedgerLine>,
     /// The outcome after the entry; `None` while the game goes on.
@@ -149,7 +149,7 @@ pub struct Game {
     profile: Profile,
     keeper: Keeper,
     history: History,
-    standing: Standing,
+    conduct: Conduct,
     outcome: Option<Outcome>,
 }
 
@@ -162,13 +162,13 @@ impl Game {
     /// Where a move is not legal or comes after the end of the game, or the clocks cannot be set
     /// up.
     pub fn new(profile: Profile, start: &Start) -> Result<Game, GameError> {
-        let standing = begin_standing(start)?;
+        let conduct = begin_conduct(start)?;
         let mut history = History::new(start.base.clone());
         for (ply, text) in (0..).zip(&start.moves) {
             let mv = history
                 .read(text)
                 .map_err(|error| end_or_error(&history, ply, error))?;
-            if let Some(outcome) = end_by_draw(&history, standing.capture_count, &profile) {
+            if let Some(outcome) = end_by_draw(&history, conduct.capture_count, &profile) {
                 return Err(GameError::MoveAfterEnd {
                     ply,
                     outcome: Box::new(outcome),
@@ -180,11 +180,11 @@ impl Game {
             profile,
             keeper: start.timing.keeper,
             history,
-            standing,
+            conduct,
             outcome: None,
         };
         game.set_capture_count(start);
-        game.outcome = end_at_start(&game.history, game.standing.capture_count, &game.profile);
+        game.outcome = end_at_start(&game.history, game.conduct.capture_count, &game.profile);
         Ok(game)
     }
 
@@ -198,7 +198,7 @@ impl Game {
         start: &Start,
         outcome: Option<Outcome>,
     ) -> Result<Game, GameError> {
-        let standing = begin_standing(start)?;
+        let conduct = begin_conduct(start)?;
         let mut history = History::new(start.base.clone());
         for (ply, text) in (0..).zip(&start.moves) {
             let mv = history
@@ -210,7 +210,7 @@ impl Game {
             profile,
             keeper: start.timing.keeper,
             history,
-            standing,
+            conduct,
             outcome,
         };
         game.set_capture_count(start);
@@ -220,7 +220,7 @@ impl Game {
     /// The count that a game is taken over with is that of the position after its moves.
     fn set_capture_count(&mut self, start: &Start) {
         if let Some(count) = start.plies_without_capture {
-            self.standing.capture_count = CaptureCount {
+            self.conduct.capture_count = CaptureCount {
                 ply: self.history.ply(),
                 count,
             };
@@ -253,8 +253,8 @@ impl Game {
 
     /// Returns what stands besides the position.
     #[must_use]
-    pub fn standing(&self) -> &Standing {
-        &self.standing
+    pub fn conduct(&self) -> &Conduct {
+        &self.conduct
     }
 
     /// Returns how the game ended, or `None` while it goes on.
@@ -266,7 +266,7 @@ impl Game {
     /// Returns what the position on the board means for the game.
     #[must_use]
     pub fn adjudication(&self) -> Adjudication {
-        Adjudication::of(&self.history, self.standing.capture_count, &self.profile)
+        Adjudication::of(&self.history, self.conduct.capture_count, &self.profile)
     }
 
     /// Returns the end that the position on the board and its history mean by themselves, whether
@@ -274,21 +274,21 @@ impl Game {
     /// only where it has arisen (5.2.2).
     #[must_use]
     pub fn end_on_board(&self) -> Option<Outcome> {
-        end_on_board(&self.history, self.standing.capture_count, &self.profile)
+        end_on_board(&self.history, self.conduct.capture_count, &self.profile)
     }
 
     /// Returns the half-moves since the last capture, as profiles count them in which a pawn move
     /// does not reset the fifty moves.
     #[must_use]
     pub fn plies_without_capture(&self) -> u32 {
-        self.standing.capture_count.now(&self.history)
+        self.conduct.capture_count.now(&self.history)
     }
 
     /// Returns the latest moment that an action can happen at, on the time line of the game: one
     /// that comes with an earlier time happens then.
     #[must_use]
     pub fn time(&self) -> Time {
-        self.standing.time
+        self.conduct.time
     }
 
     /// Returns the game after a move that is legal in it, judged as if the players had nothing
@@ -300,15 +300,15 @@ impl Game {
     pub fn after(&self, mv: Move) -> Result<Game, HistoryError> {
         let mut history = self.history.clone();
         history.play(mv)?;
-        let capture_count = self.standing.capture_count;
+        let capture_count = self.conduct.capture_count;
         let outcome = end_on_board(&history, capture_count, &self.profile);
-        let mut standing = Standing::new(self.standing.clocks.clone());
-        standing.capture_count = capture_count;
+        let mut conduct = Conduct::new(self.conduct.clocks.clone());
+        conduct.capture_count = capture_count;
         Ok(Game {
             profile: self.profile.clone(),
             keeper: self.keeper,
             history,
-            standing,
+            conduct,
             outcome,
         })
     }
@@ -339,7 +339,7 @@ impl Game {
         } else {
             put_on_board(&mut self.history, effects)?;
         }
-        self.standing.clone_from(&effects.standing);
+        self.conduct.clone_from(&effects.conduct);
         self.outcome.clone_from(&effects.outcome);
         Ok(())
     }
@@ -359,14 +359,14 @@ fn put_on_board(history: &mut History, effects: &Effects) -> Result<(), ApplyErr
     history.play(mv).map_err(ApplyError::Full)
 }
 
-fn begin_standing(start: &Start) -> Result<Standing, GameError> {
+fn begin_conduct(start: &Start) -> Result<Conduct, GameError> {
     let timing = &start.timing;
     let clocks = Clocks::new(timing.white.clone(), timing.black.clone(), timing.setup)
         .map_err(GameError::Clock)?;
-    Ok(Standing {
+    Ok(Conduct {
         illegal_moves: start.illegal_moves,
         capture_count: CaptureCount::at_start(&start.base),
-        ..Standing::new(clocks)
+        ..Conduct::new(clocks)
     })
 }
 

@@ -31,6 +31,7 @@ mod adjudicate;
 mod articles;
 mod claim;
 mod clock;
+mod conduct;
 mod counts;
 mod deadline;
 mod game;
@@ -41,10 +42,9 @@ mod outcome;
 mod profile;
 mod question;
 mod ruling;
-mod standing;
 
 pub use action::{
-    Action, ClaimDecision, ClaimIntent, Decision, DrawClaim, Intent, MoveIntent, Score, Seat,
+    Action, ClaimDecision, ClaimIntent, ClaimKind, Decision, Intent, MoveIntent, Score, Seat,
     TouchIntent,
 };
 pub use adjudicate::{Adjudication, end_by_itself};
@@ -56,6 +56,7 @@ pub use clock::{
     PERIODS_MAX, Period, PeriodPart, SideClock, TIME_CONTROL_LENGTH_MAX, TIME_MS_MAX, Time,
     TimeControl, TimeControlError, TimeError, adds_up,
 };
+pub use conduct::{Bound, Breach, Conduct, PendingClaim, Phase, Sides, Touched};
 pub use counts::CaptureCount;
 pub use game::{ApplyError, Effects, Entry, Game, GameError, Start, Timing};
 pub use history::{History, HistoryError, StandError};
@@ -73,4 +74,3 @@ pub use question::{MateQuestion, can_mate_by};
 pub use referee_chess::Color;
 pub use referee_mate::Budget;
 pub use ruling::{Reason, Ruling, Verdict};
-pub use standing::{Bound, Breach, PendingClaim, Phase, Sides, Standing, Touched};

@@ -7,8 +7,9 @@ use referee_api::v1;
 use referee_chess::{Fen, Position};
 use referee_laws::{Game, Sides, Start, Timing};
 
+use crate::convert::InContract;
 use crate::convert::clocks::{limited, read_timing, write_settings};
-use crate::convert::position::{from_game_error, read_start};
+use crate::convert::position::{from_game_error, read_start, read_variant};
 use crate::convert::profile::{read_profile, write_profile};
 use crate::convert::ruling::write_outcome;
 use crate::error::Error;
@@ -39,7 +40,8 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
     check_labels("game.labels", &asked.labels, &mut fields);
     let position = asked.initial_position.as_ref();
     let profile = asked.rule_profile.as_ref();
-    let profile = read_profile("game.rule_profile", profile, position, &mut fields);
+    let variant = read_variant("game.initial_position", position, &mut fields);
+    let profile = read_profile("game.rule_profile", profile, variant, &mut fields);
     let settings = asked.clock_settings.as_ref();
     let setup = asked.setup.as_ref();
     let timing = read_timing("game", settings, setup, &profile, &mut fields);
@@ -63,6 +65,7 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
         initial_position: Some(v1::Position {
             base: Some(v1::position::Base::Fen(base_fen(game.history().base()))),
             moves: moves.map(|uci| uci.to_string()).collect(),
+            variant: game.profile().variant.to_v1().into(),
         }),
         labels: asked.labels.clone(),
         clock_settings: Some(write_settings(&start.timing)),
@@ -85,7 +88,7 @@ pub fn complete_genesis(
     v1::Game {
         name,
         fen: game.position().to_string(),
-        outcome: Some(write_outcome(game.outcome(), points)),
+        outcome: Some(write_outcome(game.outcome(), points, game.keeper())),
         create_time,
         ..genesis
     }
@@ -94,11 +97,12 @@ pub fn complete_genesis(
 /// Adds to a start what had happened before, where the game is taken over from elsewhere.
 pub(crate) fn taken_over(start: Start, timing: Timing, setup: Option<&v1::Setup>) -> Start {
     let setup = setup.cloned().unwrap_or_default();
+    let illegal_moves = |side: Option<v1::SideSetup>| side.unwrap_or_default().illegal_moves;
     Start {
         timing,
         illegal_moves: Sides {
-            white: setup.white_illegal_moves,
-            black: setup.black_illegal_moves,
+            white: illegal_moves(setup.white),
+            black: illegal_moves(setup.black),
         },
         plies_without_capture: setup.plies_without_capture,
         ..start
@@ -108,15 +112,16 @@ pub(crate) fn taken_over(start: Start, timing: Timing, setup: Option<&v1::Setup>
 /// Checks what a game is taken over with, besides its clocks.
 fn check_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) {
     let Some(setup) = setup else { return };
+    let illegal_moves = |side: &Option<v1::SideSetup>| side.map_or(0, |side| side.illegal_moves);
     for (name, count, max) in [
         (
-            "white_illegal_moves",
-            setup.white_illegal_moves,
+            "white.illegal_moves",
+            illegal_moves(&setup.white),
             limits::SETUP_ILLEGAL_MOVES_MAX,
         ),
         (
-            "black_illegal_moves",
-            setup.black_illegal_moves,
+            "black.illegal_moves",
+            illegal_moves(&setup.black),
             limits::SETUP_ILLEGAL_MOVES_MAX,
         ),
         (

@@ -3,10 +3,10 @@
 use prost::Message;
 use referee_api::v1;
 use referee_chess::{Position, UciMove};
-use referee_laws::{Effects, Game, Judgment};
+use referee_laws::{Effects, Game, Judgment, LedgerLine};
 
 use crate::convert::clocks::write_line;
-use crate::convert::conduct::write_standing;
+use crate::convert::conduct::write_conduct;
 use crate::convert::position::write_move;
 use crate::convert::ruling::{write_bound, write_outcome, write_ruling};
 use crate::convert::time::write_us;
@@ -59,7 +59,7 @@ pub fn build_event(
     judgment: Judgment,
     arrival_us: i64,
 ) -> Result<PendingEvent, Error> {
-    let ruling = write_ruling(&judgment.ruling);
+    let ruling = write_ruling(&judgment.ruling, folded.game.keeper());
     let Some(entry) = judgment.entry else {
         return Ok(refusal(folded.sequence, ruling));
     };
@@ -79,7 +79,7 @@ pub fn build_event(
         action: Some(message.clone()),
         ruling: Some(ruling),
         r#move: played,
-        ledger: effects.ledger.iter().map(write_line).collect(),
+        ledger: write_ledger(&after.game, &effects.ledger),
         move_illegal: effects.is_illegal,
         reinstated_ply: effects.reinstated,
         ..write_after(&after)
@@ -96,6 +96,11 @@ pub fn build_event(
         write,
         after: Some(after),
     })
+}
+
+fn write_ledger(game: &Game, ledger: &[LedgerLine]) -> Vec<v1::LedgerLine> {
+    let lines = ledger.iter();
+    lines.map(|line| write_line(line, game.keeper())).collect()
 }
 
 /// Returns the answer to the action of an event.
@@ -135,13 +140,13 @@ fn write_after(after: &FoldedGame) -> v1::GameEvent {
         repetitions: history.repetitions(),
         halfmove_clock: history.halfmove_clock(),
         draw_offer: write_offer(game).into(),
-        outcome: Some(write_outcome(game.outcome(), points)),
+        outcome: Some(write_outcome(game.outcome(), points, game.keeper())),
         judged_by: Some(v1::Judge {
             referee_version: env!("CARGO_PKG_VERSION").to_owned(),
             edition: game.profile().edition.to_owned(),
         }),
-        bound_move: write_bound(game.standing().bound),
-        standing: Some(write_standing(game)),
+        bound_move: write_bound(game.conduct().bound),
+        conduct: Some(write_conduct(game)),
         ..v1::GameEvent::default()
     }
 }

@@ -6,11 +6,11 @@ use prost::Message;
 use referee_api::v1;
 use referee_laws::{Game, Phase, Time};
 
-use crate::convert::InContract;
-use crate::convert::conduct::write_standing;
+use crate::convert::conduct::write_conduct;
 use crate::convert::ruling::{write_adjudication, write_bound, write_outcome};
 use crate::convert::stored::{stored_effects, stored_event, stored_genesis};
 use crate::convert::time::{read_us, write_us};
+use crate::convert::write_optional;
 use crate::error::Error;
 
 /// A game, folded up to some event of its record.
@@ -80,10 +80,10 @@ impl FoldedGame {
             fen: game.position().to_string(),
             adjudication: Some(write_adjudication(&game.adjudication(), points)),
             draw_offer: write_offer(game).into(),
-            outcome: Some(write_outcome(game.outcome(), points)),
+            outcome: Some(write_outcome(game.outcome(), points, game.keeper())),
             update_time: Some(write_us(self.update_time_us)),
-            bound_move: write_bound(game.standing().bound),
-            standing: Some(write_standing(game)),
+            bound_move: write_bound(game.conduct().bound),
+            conduct: Some(write_conduct(game)),
             ..(*self.genesis).clone()
         }
     }
@@ -121,7 +121,7 @@ pub fn write_summary(
                 draw_offer: event.draw_offer,
                 outcome: event.outcome,
                 bound_move: event.bound_move,
-                standing: event.standing,
+                conduct: event.conduct,
                 ..genesis
             }
         }
@@ -139,9 +139,8 @@ pub fn write_summary(
 }
 
 /// Writes whose offer of a draw stands.
-pub(crate) fn write_offer(game: &Game) -> v1::Seat {
-    let seat = game.standing().draw_offer.map(referee_laws::Seat::Player);
-    seat.map(InContract::to_v1).unwrap_or_default()
+pub(crate) fn write_offer(game: &Game) -> v1::Color {
+    write_optional(game.conduct().draw_offer)
 }
 
 /// Returns the stage of a game after so many events.
@@ -149,7 +148,7 @@ pub(crate) fn write_offer(game: &Game) -> v1::Seat {
 pub fn state(game: &Game, sequence: i64) -> v1::game::State {
     if game.outcome().is_some() {
         v1::game::State::Finished
-    } else if game.standing().phase != Phase::Playing {
+    } else if game.conduct().phase != Phase::Playing {
         v1::game::State::Paused
     } else if sequence == 0 {
         v1::game::State::Created

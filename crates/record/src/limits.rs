@@ -35,8 +35,8 @@ pub const LABEL_KEY_BYTES_MAX: usize = 63;
 pub const LABEL_VALUE_BYTES_MAX: usize = 256;
 /// The longest `game_id`, in bytes.
 pub const GAME_ID_BYTES_MAX: usize = 63;
-/// The longest resource name of a game, in bytes.
-pub const GAME_NAME_BYTES_MAX: usize = "games/".len() + GAME_ID_BYTES_MAX;
+/// The longest resource name of a game, in bytes: more than any has today.
+pub const GAME_NAME_BYTES_MAX: usize = 255;
 /// The longest `request_id`, in bytes.
 pub const REQUEST_ID_BYTES_MAX: usize = 128;
 /// The longest name of a rule profile, in bytes.

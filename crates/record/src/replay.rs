@@ -119,8 +119,8 @@ impl Replay {
             .as_ref()
             .ok_or_else(|| ReplayError::new("there is no action"))?;
         let action = self.read(message)?;
-        let standing = event.standing.as_ref();
-        let now = stored_time(standing.and_then(|standing| standing.time))?;
+        let conduct = event.conduct.as_ref();
+        let now = stored_time(conduct.and_then(|conduct| conduct.time))?;
         let now =
             now.ok_or_else(|| ReplayError::new("there is no time on the game's time line"))?;
         let time = event
@@ -235,8 +235,10 @@ impl Replay {
 #[cfg(test)]
 mod tests {
     use prost::Message;
+    use referee_laws::{Keeper, Time};
 
     use super::*;
+    use crate::convert::time::write_time;
 
     fn finding(ply: u32) -> v1::GameEvent {
         let decided = v1::MateDecided {
@@ -254,9 +256,9 @@ mod tests {
                 kind: Some(kind),
                 ..v1::Action::default()
             }),
-            standing: Some(v1::Standing {
-                time: Some(prost_types::Duration::default()),
-                ..v1::Standing::default()
+            conduct: Some(v1::Conduct {
+                time: Some(write_time(Time::ORIGIN, Keeper::Platform)),
+                ..v1::Conduct::default()
             }),
             event_time: Some(prost_types::Timestamp::default()),
             ..v1::GameEvent::default()
@@ -270,7 +272,7 @@ mod tests {
             name: "games/kings".to_owned(),
             initial_position: Some(v1::Position {
                 base: Some(v1::position::Base::Fen(fen)),
-                moves: Vec::new(),
+                ..v1::Position::default()
             }),
             ..v1::Game::default()
         };

@@ -28,8 +28,8 @@ fn creation(profile: &str, control: &str) -> v1::CreateGameRequest {
             ..v1::RuleProfile::default()
         }),
         initial_position: Some(v1::Position {
-            base: None,
             moves: vec!["Nf3".into(), "Nf6".into(), "Ng1".into(), "Ng8".into()],
+            ..Default::default()
         }),
         labels: [("round".to_owned(), "1".to_owned())].into(),
         clock_settings: Some(v1::ClockSettings {
@@ -133,7 +133,7 @@ fn check_fold(profile: &str, control: &str, clock_decides: bool) {
         assert_eq!(i32::from(state), live.view().state);
         assert_eq!(update_time_us, CREATED_US + 1_000_000 * index);
         assert_eq!(deadline, deadline_us(&live.game));
-        let runs = live.game.standing().clocks.running.is_some();
+        let runs = live.game.conduct().clocks.running.is_some();
         assert_eq!(deadline.is_some(), clock_decides && runs, "{message:?}");
         has_run |= runs;
     }
@@ -165,7 +165,7 @@ fn a_list_shows_what_the_game_shows() {
                 ..position
             }),
             // Before the first event a list has the genesis alone.
-            standing: view.standing.filter(|_| last.is_some()),
+            conduct: view.conduct.filter(|_| last.is_some()),
             ..view
         };
         assert_eq!(summary, Ok(shown), "after {} events", folded.sequence);
@@ -222,7 +222,7 @@ fn an_event_that_does_not_fit_is_damaged() {
         |event| event.sequence = 2,
         |event| event.sequence = 0,
         |event| event.fen = "8/8/8/8/8/8/8/8 w - - 0 1".into(),
-        |event| event.standing = None,
+        |event| event.conduct = None,
         |event| {
             let outcome = event.outcome.get_or_insert_default();
             outcome.set_result(v1::GameResult::Draw);

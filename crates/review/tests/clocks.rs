@@ -145,7 +145,7 @@ fn replay(text: &str, profile: &str) -> Result<Vec<Option<u64>>, String> {
             let applied = referee.apply(&entry.effects);
             applied.map_err(|error| error.to_string())?;
         }
-        shown.push(referee.standing().clocks.side(mv.side).left_ms);
+        shown.push(referee.conduct().clocks.side(mv.side).left_ms);
         if let Some(outcome) = referee.outcome().filter(|_| !is_over) {
             return Err(outcome.text.clone());
         }

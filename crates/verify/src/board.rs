@@ -54,10 +54,7 @@ impl Board {
     /// Sets up the position that a game begins in, and plays the moves that were on the board.
     pub(crate) fn begin(genesis: &v1::Game) -> Result<Board, String> {
         let position = genesis.initial_position.clone().unwrap_or_default();
-        let variant = genesis
-            .rule_profile
-            .as_ref()
-            .map_or(v1::Variant::Unspecified, v1::RuleProfile::variant);
+        let variant = position.variant();
         let by_number = matches!(position.base, Some(v1::position::Base::Chess960Number(_)));
         let mode = if by_number || variant == v1::Variant::Chess960 {
             CastlingMode::Chess960
@@ -188,12 +185,12 @@ impl Board {
         compare("halfmove_clock", told.to_string(), found.to_string());
         let (told, found) = (event.repetitions, self.repetitions());
         compare("repetitions", told.to_string(), found.to_string());
-        let standing = event.standing.clone().unwrap_or_default();
+        let conduct = event.conduct.clone().unwrap_or_default();
         let illegal: Vec<u32> = (0..)
             .zip(&self.plies)
             .filter_map(|(ply, played)| played.is_illegal.then_some(ply))
             .collect();
-        let told = format!("{:?}", standing.illegal_plies);
+        let told = format!("{:?}", conduct.illegal_plies);
         compare("illegal_plies", told, format!("{illegal:?}"));
         Ok(())
     }

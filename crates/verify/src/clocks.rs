@@ -8,7 +8,7 @@ use referee_api::v1;
 use referee_api::v1::LedgerCause as Cause;
 
 use crate::limits::{CLOCK_MS_MAX, TIME_MS_MAX};
-use crate::time::{ms_of, us_of};
+use crate::time::{line_ms_of, ms_of, us_of};
 
 /// The clocks up to some entry.
 pub(crate) struct Clocks {
@@ -59,20 +59,13 @@ impl Clocks {
             own(&settings.white_time_control),
             own(&settings.black_time_control),
         ];
-        let side = |periods: &[v1::TimePeriod], left: Option<Duration>, moves| {
-            begin_side(periods, left, moves)
+        let side = |periods: &[v1::TimePeriod], setup: Option<v1::SideSetup>| {
+            let setup = setup.unwrap_or_default();
+            begin_side(periods, setup.time_left, setup.moves)
         };
         let before = v1::Clocks {
-            white: Some(side(
-                &controls[0],
-                setup.white_time_left,
-                setup.white_moves,
-            )?),
-            black: Some(side(
-                &controls[1],
-                setup.black_time_left,
-                setup.black_moves,
-            )?),
+            white: Some(side(&controls[0], setup.white)?),
+            black: Some(side(&controls[1], setup.black)?),
             ..v1::Clocks::default()
         };
         Ok(Clocks {
@@ -90,11 +83,11 @@ impl Clocks {
             faults.push(text);
         }
         // What the record says goes on, so that one change is told once.
-        if let Some(standing) = &event.standing {
-            if let Some(clocks) = &standing.clocks {
+        if let Some(conduct) = &event.conduct {
+            if let Some(clocks) = &conduct.clocks {
                 self.before = *clocks;
             }
-            if let Ok(Some(ms)) = ms_of(standing.time) {
+            if let Ok(Some(ms)) = line_ms_of(conduct.time) {
                 self.time_ms = ms;
             }
         }
@@ -104,9 +97,9 @@ impl Clocks {
     }
 
     fn try_follow(&self, event: &v1::GameEvent, faults: &mut Vec<String>) -> Result<(), String> {
-        let standing = event.standing.as_ref().ok_or("nothing stands after it")?;
-        let after = standing.clocks.as_ref().ok_or("there are no clocks")?;
-        let time_ms = ms_of(standing.time)?.ok_or("it has no time")?;
+        let conduct = event.conduct.as_ref().ok_or("nothing stands after it")?;
+        let after = conduct.clocks.as_ref().ok_or("there are no clocks")?;
+        let time_ms = line_ms_of(conduct.time)?.ok_or("it has no time")?;
         let event_us = event.event_time.as_ref().map(us_of);
         let event_us = event_us.ok_or("it has no time of the server")?;
         if time_ms < self.time_ms {
@@ -196,7 +189,7 @@ impl<'a> Sum<'a> {
     fn begin(clocks: &'a Clocks, after: &'a v1::Clocks) -> Result<Sum<'a>, String> {
         let before = &clocks.before;
         let [white, black] = sides(before)?;
-        let since_ms = ms_of(before.since)?;
+        let since_ms = line_ms_of(before.since_time)?;
         let running = Some(before.running()).filter(|&side| side != v1::Color::Unspecified);
         Ok(Sum {
             clocks,
@@ -216,7 +209,7 @@ impl<'a> Sum<'a> {
     /// Adds a line of an entry at a time.
     fn add(&mut self, line: &v1::LedgerLine, time_ms: u64) -> Result<(), String> {
         let side = index(line.side())?;
-        let received = ms_of(line.received)?.ok_or("it was never received")?;
+        let received = line_ms_of(line.received_time)?.ok_or("it was never received")?;
         let elapsed = ms_of(line.elapsed)?.unwrap_or(0);
         let charged = ms_of(line.charged)?.unwrap_or(0);
         let credited = ms_of(line.credited)?.unwrap_or(0);
@@ -454,7 +447,14 @@ impl<'a> Sum<'a> {
             }
         }
         let clocks = &self.clocks.before;
-        let run = |clocks: &v1::Clocks| (clocks.running, clocks.since, clocks.spent, clocks.paused);
+        let run = |clocks: &v1::Clocks| {
+            (
+                clocks.running,
+                clocks.since_time,
+                clocks.spent,
+                clocks.paused,
+            )
+        };
         // Clocks that stand still end with the game, and no time has passed on them.
         let is_laid_aside = clocks.paused && run(self.after) == run(&v1::Clocks::default());
         if !has_lines && run(clocks) != run(self.after) && !is_laid_aside {
@@ -465,11 +465,11 @@ impl<'a> Sum<'a> {
 
     /// The clock that runs must run since a moment that is told, and up to the right deadline.
     fn check_run(&self, time_ms: u64, faults: &mut Vec<String>) -> Result<(), String> {
-        let since = ms_of(self.after.since)?;
+        let since = line_ms_of(self.after.since_time)?;
         if since.is_some_and(|since| since > time_ms) {
             faults.push("a clock runs since a time to come".into());
         }
-        if since.is_some() && since < ms_of(self.clocks.before.since)? {
+        if since.is_some() && since < line_ms_of(self.clocks.before.since_time)? {
             faults.push("a clock runs since a time before it was last settled".into());
         }
         let [white, black] = sides(self.after)?;
@@ -487,7 +487,7 @@ impl<'a> Sum<'a> {
             expected = Some(since.saturating_add(left).saturating_add(delay))
                 .filter(|&deadline| deadline <= TIME_MS_MAX);
         }
-        let told = ms_of(self.after.deadline)?;
+        let told = line_ms_of(self.after.deadline_time)?;
         if told != expected {
             let (told, expected) = (show(told), show(expected));
             faults.push(format!(

@@ -151,7 +151,7 @@ fn check_count(
     let on_board = (count, board.last_reset_ply());
     let is_intended = matches!(
         event.action.as_ref().and_then(|action| action.kind.as_ref()),
-        Some(v1::action::Kind::ClaimDraw(claim)) if !claim.intended_move.is_empty()
+        Some(v1::action::Kind::MakeClaim(claim)) if !claim.intended_move.is_empty()
     );
     let is_so = if board.counts_captures() {
         // What was counted before the game began is not known here, so it may be more.

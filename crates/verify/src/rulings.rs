@@ -9,6 +9,7 @@ use referee_api::v1;
 use crate::limits::VALUE_SHOWN_CHARS_MAX;
 use crate::record::Replay;
 use crate::report::{Report, Subject};
+use crate::time::line_ms_of;
 
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -103,10 +104,7 @@ pub(crate) fn check(replay: &mut Replay, event: &v1::GameEvent, bytes: &[u8], re
 
 /// The time of an entry on the time line of its game.
 fn line_ms(event: &v1::GameEvent) -> Option<u64> {
-    let time = event.standing.as_ref()?.time?;
-    let seconds = u64::try_from(time.seconds).ok()?;
-    let nanos = u64::try_from(time.nanos).ok()?;
-    seconds.checked_mul(1_000)?.checked_add(nanos / 1_000_000)
+    line_ms_of(event.conduct.as_ref()?.time).ok().flatten()
 }
 
 /// What is recorded otherwise than it was judged.
@@ -155,10 +153,10 @@ fn differences(recorded: &v1::GameEvent, judged: &v1::GameEvent) -> Vec<String> 
     compare(&mut texts, "reinstated_ply", &old, &new);
     let (old, new) = (recorded.event_time, judged.event_time);
     compare(&mut texts, "event_time", &old, &new);
-    compare_standings(
+    compare_conduct(
         &mut texts,
-        recorded.standing.as_ref(),
-        judged.standing.as_ref(),
+        recorded.conduct.as_ref(),
+        judged.conduct.as_ref(),
     );
     let edition = |event: &v1::GameEvent| event.judged_by.clone().map(|judge| judge.edition);
     let (old, new) = (edition(recorded), edition(judged));
@@ -166,21 +164,21 @@ fn differences(recorded: &v1::GameEvent, judged: &v1::GameEvent) -> Vec<String> 
     texts
 }
 
-fn compare_standings(
+fn compare_conduct(
     texts: &mut Vec<String>,
-    recorded: Option<&v1::Standing>,
-    judged: Option<&v1::Standing>,
+    recorded: Option<&v1::Conduct>,
+    judged: Option<&v1::Conduct>,
 ) {
     let (old, new) = (
         recorded.cloned().unwrap_or_default(),
         judged.cloned().unwrap_or_default(),
     );
     compare(texts, "clocks", &old.clocks, &new.clocks);
-    let rest = |standing: v1::Standing| v1::Standing {
+    let rest = |conduct: v1::Conduct| v1::Conduct {
         clocks: None,
-        ..standing
+        ..conduct
     };
-    compare(texts, "standing", &rest(old), &rest(new));
+    compare(texts, "conduct", &rest(old), &rest(new));
 }
 
 fn compare<T: PartialEq + Debug>(texts: &mut Vec<String>, what: &str, recorded: &T, judged: &T) {

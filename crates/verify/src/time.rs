@@ -1,6 +1,7 @@
 //! Times of the contract as whole numbers.
 
 use prost_types::{Duration, Timestamp};
+use referee_api::v1;
 
 /// Returns a duration in milliseconds.
 ///
@@ -24,6 +25,25 @@ pub(crate) fn ms_of(value: Option<Duration>) -> Result<Option<u64>, String> {
                 value.seconds, value.nanos
             )
         })
+}
+
+/// Returns a point of the time line of a game in milliseconds.
+///
+/// # Errors
+///
+/// Where it is on nobody's clock, negative, no whole number of milliseconds, or malformed.
+pub(crate) fn line_ms_of(value: Option<v1::GameTime>) -> Result<Option<u64>, String> {
+    use v1::game_time::Kind;
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    match value.kind {
+        Some(Kind::PlatformTime(span)) => ms_of(Some(span)),
+        Some(Kind::Instant(Timestamp { seconds, nanos })) => {
+            ms_of(Some(Duration { seconds, nanos }))
+        }
+        None => Err("a time is by nobody's clock".into()),
+    }
 }
 
 /// Returns a timestamp in microseconds since 1970; whatever it says fits.

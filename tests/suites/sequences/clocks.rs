@@ -51,8 +51,8 @@ async fn left(board: &mut Board) -> [i64; 2] {
 }
 
 async fn clocks(board: &mut Board) -> v1::Clocks {
-    let standing = board.read().await.standing.expect("a standing");
-    standing.clocks.expect("clocks")
+    let conduct = board.read().await.conduct.expect("a conduct");
+    conduct.clocks.expect("clocks")
 }
 
 /// CK-02: an increment is earned by a move that is in time, and revives nobody.
@@ -61,7 +61,10 @@ async fn an_increment_revives_no_flag() {
     let referee = Referee::start();
     let mut game = timed(period(200, BonusMode::Fischer, 2_000));
     game.setup = Some(v1::Setup {
-        white_time_left: Some(ms(200)),
+        white: Some(v1::SideSetup {
+            time_left: Some(ms(200)),
+            ..v1::SideSetup::default()
+        }),
         ..v1::Setup::default()
     });
     let mut board = Board::create(&referee, "ck-02", game).await;
@@ -273,8 +276,11 @@ async fn time_controls_are_read_as_the_standard_has_them() {
             ..period(9_000_000, BonusMode::Unspecified, 0)
         });
         game.setup = Some(v1::Setup {
-            white_time_left: Some(ms(60_000)),
-            white_moves: moves,
+            white: Some(v1::SideSetup {
+                time_left: Some(ms(60_000)),
+                moves,
+                ..v1::SideSetup::default()
+            }),
             ..v1::Setup::default()
         });
         let mut board = Board::create(&referee, id, game).await;

@@ -9,7 +9,7 @@ use referee_api::v1;
 use referee_api::v1::action::Kind;
 use referee_api::v1::ruling::{Reason, Verdict};
 use referee_api::v1::watch_game_response::Kind as News;
-use referee_api::v1::{GameResult, LedgerCause, Seat};
+use referee_api::v1::{Color, GameResult, LedgerCause, Seat};
 use referee_tests::process::Referee;
 use referee_tests::wire;
 use tonic::Code;
@@ -36,7 +36,7 @@ async fn a_reply_ends_an_offer() {
     let offered = board
         .accept(Seat::White, wire::move_and_offer("e2e4"))
         .await;
-    assert_eq!(offered.draw_offer(), Seat::White);
+    assert_eq!(offered.draw_offer(), Color::White);
     board.accept(Seat::Black, wire::make_move("e7e5")).await;
     let answer = board.act(Seat::Black, wire::answer(true)).await;
     assert_eq!(reason(&answer), Reason::NoOffer);
@@ -58,10 +58,10 @@ async fn an_offer_does_not_outlive_a_takeback() {
     assert!(board.read().await.moves.is_empty());
     let d4 = board.accept(Seat::White, wire::make_move("d2d4")).await;
     let d5 = board.accept(Seat::Black, wire::make_move("d7d5")).await;
-    assert_eq!([d4.draw_offer(), d5.draw_offer()], [Seat::Unspecified; 2]);
+    assert_eq!([d4.draw_offer(), d5.draw_offer()], [Color::Unspecified; 2]);
     let game = board.read().await;
     assert_eq!(game.moves, ["d2d4", "d7d5"]);
-    assert_eq!(game.draw_offer(), Seat::Unspecified);
+    assert_eq!(game.draw_offer(), Color::Unspecified);
     let answer = board.act(Seat::White, wire::answer(true)).await;
     assert_eq!(reason(&answer), Reason::NoOffer);
 }
@@ -99,7 +99,7 @@ async fn a_move_with_an_offer_is_one_event() {
     };
     assert_eq!(event.sequence, 1);
     assert_eq!(event.r#move.clone().expect("a move").uci, "d2d4");
-    assert_eq!(event.draw_offer(), Seat::White);
+    assert_eq!(event.draw_offer(), Color::White);
     assert!(event.fen.contains("/3P4/"), "{}", event.fen);
     assert!(event.fen.contains(" b "), "{}", event.fen);
 }
@@ -163,7 +163,7 @@ async fn an_offer_can_be_made_again() {
         let again = board
             .accept(Seat::White, wire::move_and_offer("f1c4"))
             .await;
-        assert_eq!(again.draw_offer(), Seat::White, "{profile}");
+        assert_eq!(again.draw_offer(), Color::White, "{profile}");
     }
 }
 
@@ -224,12 +224,12 @@ async fn a_bare_king_wins_from_nobody() {
         board
             .accept(Seat::Arbiter, Kind::ReportConnection(gone))
             .await;
-        let claim = v1::ClaimDraw {
-            claim: v1::DrawClaim::OpponentGone.into(),
+        let claim = v1::MakeClaim {
+            claim: v1::ClaimKind::OpponentGone.into(),
             gone: Some(ms(600_000)),
-            ..v1::ClaimDraw::default()
+            ..v1::MakeClaim::default()
         };
-        board.act(Seat::White, Kind::ClaimDraw(claim)).await;
+        board.act(Seat::White, Kind::MakeClaim(claim)).await;
         let found = result(&board.read().await);
         assert_eq!(found == GameResult::WhiteWins, wins, "{id}: {found:?}");
     }
@@ -243,7 +243,7 @@ async fn a_wrong_claim_costs_time_and_no_more() {
         let game = changed(|rules| rules.wrong_claim_penalty_ms = Some(penalty_ms));
         let mut board = Board::create(&referee, &format!("gm-14-{penalty_ms}"), game).await;
         board.play(OUT_AND_BACK).await;
-        let claim = wire::claim(v1::DrawClaim::Threefold, None);
+        let claim = wire::claim(v1::ClaimKind::Threefold, None);
         let answer = board.act(Seat::White, claim).await;
         assert_eq!(reason(&answer), Reason::ClaimIncorrect);
         let mut credited = 0;
@@ -363,7 +363,7 @@ async fn a_takeback_puts_back_the_whole_position() {
         (adjudication.halfmove_clock, adjudication.repetitions),
         (98, 1)
     );
-    let clocks = game.standing.expect("a standing").clocks.expect("clocks");
+    let clocks = game.conduct.expect("a conduct").clocks.expect("clocks");
     assert_eq!(clocks.running(), v1::Color::White);
     assert_eq!(clocks.white.expect("a clock").time_left, Some(ms(290_000)));
     assert_eq!(clocks.black.expect("a clock").time_left, Some(ms(295_000)));

@@ -14,8 +14,9 @@ use std::time::Duration;
 use referee_api::v1::action::Kind;
 use referee_api::v1::referee_finding::Kind as Found;
 use referee_api::v1::{
-    ClockSettings, Color, Game, GameEvent, LedgerCause, LedgerLine, ListGameEventsRequest,
-    RefereeFinding, RuleProfile, Seat, StartGame, SubmitActionResponse, TimeControl,
+    ClockSettings, Color, Game, GameEvent, GameTime, LedgerCause, LedgerLine,
+    ListGameEventsRequest, RefereeFinding, RuleProfile, Seat, StartGame, SubmitActionResponse,
+    TimeControl, game_time,
 };
 use referee_tests::deployment::{Deployment, Games};
 use referee_tests::process::binary;
@@ -112,6 +113,16 @@ fn ms(duration: Option<prost_types::Duration>) -> i64 {
     duration.seconds * 1_000 + i64::from(duration.nanos) / 1_000_000
 }
 
+/// Returns a point of the time line of a game that the referee keeps the time of, in milliseconds
+/// since 1970.
+fn line_ms(time: Option<GameTime>) -> i64 {
+    let kind = time.and_then(|time| time.kind);
+    let Some(game_time::Kind::Instant(time)) = kind else {
+        panic!("{kind:?} is no instant");
+    };
+    time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000
+}
+
 /// When an event happened, in milliseconds since 1970.
 fn event_ms(event: &GameEvent) -> i64 {
     let time = event.event_time.expect("an event has a time");
@@ -138,8 +149,8 @@ async fn verify(referee: &Deployment, id: &str) {
 
 /// When the flag of the running clock falls after an event.
 fn deadline_ms(event: &GameEvent) -> i64 {
-    let standing = event.standing.clone().unwrap_or_default();
-    ms(standing.clocks.unwrap_or_default().deadline)
+    let conduct = event.conduct.clone().unwrap_or_default();
+    line_ms(conduct.clocks.unwrap_or_default().deadline_time)
 }
 
 fn lines_of(events: &[GameEvent], cause: LedgerCause) -> Vec<LedgerLine> {
@@ -167,7 +178,7 @@ fn check_ledger(events: &[GameEvent], begin_ms: i64) {
                 charged <= elapsed || line.cause() == LedgerCause::Penalty,
                 "{line:?}"
             );
-            let received = ms(line.received);
+            let received = line_ms(line.received_time);
             if elapsed > 0 {
                 assert_eq!(Some(received - elapsed), since, "{event:#?}");
                 since = Some(received);
@@ -179,12 +190,12 @@ fn check_ledger(events: &[GameEvent], begin_ms: i64) {
                 "{event:#?}"
             );
         }
-        let clocks = event.standing.clone().unwrap_or_default().clocks;
+        let clocks = event.conduct.clone().unwrap_or_default().clocks;
         let clocks = clocks.expect("a timed game has clocks");
         for (side, clock) in [(Color::White, &clocks.white), (Color::Black, &clocks.black)] {
             let clock = (*clock).unwrap_or_default();
             assert_eq!(ms(clock.time_left), left[&side], "{event:#?}");
         }
-        since = clocks.since.map(|since| ms(Some(since)));
+        since = clocks.since_time.map(|since| line_ms(Some(since)));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1::{
-    DrawClaim, ListGamesRequest, Seat, SubmitActionRequest, SubmitActionResponse,
+    ClaimKind, ListGamesRequest, Seat, SubmitActionRequest, SubmitActionResponse,
     WatchGameResponse, game,
 };
 use referee_store::Fault;
@@ -202,7 +202,7 @@ async fn a_repetition_tells_what_came_of_a_write() {
         (Seat::Black, make_move("e5")),
         (Seat::White, make_move("Nf3")),
         (Seat::Black, make_move("Nc6")),
-        (Seat::White, claim(DrawClaim::Fifty, None)),
+        (Seat::White, claim(ClaimKind::Fifty, None)),
     ];
     for (number, (seat, kind)) in moves.into_iter().enumerate() {
         let (asked, repeated) = (number % 2, usize::from(number == 1 || number == 2));

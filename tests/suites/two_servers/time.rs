@@ -6,7 +6,7 @@ use referee_api::v1::referee_finding::Kind as Found;
 use referee_api::v1::ruling::Reason;
 use referee_api::v1::{
     ClockSettings, Game, GameEvent, LedgerCause, RuleProfile, Seat, StartGame, Termination,
-    TimeControl, action,
+    TimeControl, action, game_time,
 };
 use referee_server::limits::{FLAG_RETRY, FLAG_SETTLING};
 use referee_store::{GameKey, NewGame};
@@ -270,9 +270,12 @@ async fn a_copy_that_is_out_of_date_lets_no_flag_fall() {
     let record = events(&mut two, "moved").await;
     assert_eq!(record.len(), 2, "{record:#?}");
     // It comes up again at the deadline of Black, and not before.
-    let standing = record[1].standing.clone().unwrap_or_default();
-    let deadline = standing.clocks.unwrap_or_default().deadline;
+    let conduct = record[1].conduct.clone().unwrap_or_default();
+    let deadline = conduct.clocks.unwrap_or_default().deadline_time;
     let deadline = deadline.expect("Black's clock runs");
+    let Some(game_time::Kind::Instant(deadline)) = deadline.kind else {
+        panic!("{deadline:?} is no instant");
+    };
     let deadline_us = deadline.seconds * 1_000_000 + i64::from(deadline.nanos) / 1_000;
     let now_us = pair.now_us();
     let claim = |until_us| pair.store().claim_due(now_us, until_us, HOLD_US, 100);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use referee_api::v1::action::Kind;
 use referee_api::v1::{
     AnnounceAdjust, ClockKeeper, ExportGameRequest, GetGameRequest, ImportPgnRequest,
-    ListGamesRequest, MakeMove, RuleProfile, Seat, StartGame, Variant, position,
+    ListGamesRequest, MakeMove, Position, Seat, StartGame, Variant, position,
 };
 use referee_tests::process::Referee;
 use referee_tests::{lines, texts, tool, wire};
@@ -226,12 +226,10 @@ async fn castling_promotion_and_illegal_moves_that_stand_are_sound() {
     let mut ids = Vec::new();
     for (id, fen, variant, moves) in cases {
         let mut game = timed("fide_standard", "600");
-        let profile = game.rule_profile.get_or_insert_default();
-        *profile = RuleProfile {
+        game.initial_position = Some(Position {
             variant: variant.into(),
-            ..profile.clone()
-        };
-        game.initial_position = Some(wire::from_fen(fen));
+            ..wire::from_fen(fen)
+        });
         let base = game
             .initial_position
             .as_ref()

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use referee_api::v1::action::Kind;
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::{
-    Action, ClockKeeper, ClockSettings, DrawClaim, Game, PlatformTime, RuleProfile, Seat,
+    Action, ClaimKind, ClockKeeper, ClockSettings, Game, PlatformTime, RuleProfile, Seat,
     SubmitActionRequest, SubmitActionResponse, TimeControl, platform_time,
 };
 use referee_tests::process::{Referee, binary};
@@ -179,7 +179,7 @@ async fn play_sample(games: &mut Games, id: &str) {
     }
     let answer = act(games, id, Seat::White, wire::make_move("f3g1"), 700).await;
     assert_eq!(answer.sequence, 8);
-    let claim = wire::claim(DrawClaim::Threefold, Some("f6g8"));
+    let claim = wire::claim(ClaimKind::Threefold, Some("f6g8"));
     let answer = act(games, id, Seat::Black, claim, 2_250).await;
     assert_eq!(answer.sequence, 9);
     let outcome = answer.event.and_then(|event| event.outcome);

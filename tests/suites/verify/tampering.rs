@@ -159,7 +159,7 @@ const CHANGES: &[Change] = &[
         what: "an earlier time",
         change: |record| {
             record.change(5, |event| {
-                event.standing.as_mut().expect("it stands").time = ms(2);
+                event.conduct.as_mut().expect("it stands").time = line(ms(2));
             });
         },
         rehash: true,
@@ -179,7 +179,7 @@ const CHANGES: &[Change] = &[
         what: "a clock that runs since later",
         change: |record| {
             record.change(5, |event| {
-                clocks(event).since = more(clocks(event).since, 900)
+                clocks(event).since_time = more_line(clocks(event).since_time, 900)
             });
         },
         rehash: true,
@@ -363,14 +363,27 @@ fn ms(ms: i64) -> Option<Duration> {
     })
 }
 
+/// A point of the line of the platform.
+fn line(time: Option<Duration>) -> Option<v1::GameTime> {
+    let kind = time.map(v1::game_time::Kind::PlatformTime);
+    Some(v1::GameTime { kind })
+}
+
+fn more_line(time: Option<v1::GameTime>, more_ms: i64) -> Option<v1::GameTime> {
+    match time.and_then(|time| time.kind) {
+        Some(v1::game_time::Kind::PlatformTime(time)) => line(more(Some(time), more_ms)),
+        other => panic!("{other:?} is not on the line of the platform"),
+    }
+}
+
 fn more(value: Option<Duration>, more_ms: i64) -> Option<Duration> {
     let value = value.expect("there is a time");
     ms(value.seconds * 1_000 + i64::from(value.nanos) / 1_000_000 + more_ms)
 }
 
 fn clocks(event: &mut v1::GameEvent) -> &mut v1::Clocks {
-    let standing = event.standing.as_mut().expect("it stands");
-    standing.clocks.as_mut().expect("there are clocks")
+    let conduct = event.conduct.as_mut().expect("it stands");
+    conduct.clocks.as_mut().expect("there are clocks")
 }
 
 #[tokio::test(flavor = "multi_thread")]

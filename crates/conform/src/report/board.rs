@@ -6,14 +6,13 @@ use referee_api::v1;
 
 use super::question::{Judged, Question, is_refusal, no_answer};
 use crate::error_details::{reason_of, words_of};
-use crate::target::{Clients, position};
+use crate::target::Clients;
 use crate::verdict::Failure;
 
 pub(super) async fn judge_moves(question: &Question, clients: &mut Clients) -> Judged {
     let request = v1::GenerateLegalMovesRequest {
         position: Some(question.position_after(0)),
         from_square: String::new(),
-        variant: question.variant.into(),
     };
     let moves = match clients.rules.generate_legal_moves(request).await {
         Ok(response) => response.into_inner().moves,
@@ -62,7 +61,7 @@ pub(super) async fn judge_play(question: &Question, clients: &mut Clients) -> Ju
         let request = v1::ValidateMoveRequest {
             position: Some(question.position_after(ply)),
             r#move: text.clone(),
-            rule_profile: Some(question.profile()),
+            rule_profile: None,
         };
         match clients.rules.validate_move(request).await {
             Ok(response) => match response.into_inner().answer {
@@ -119,9 +118,8 @@ async fn convert(
     target: v1::Notation,
 ) -> Result<v1::ConvertNotationResponse, tonic::Status> {
     let request = v1::ConvertNotationRequest {
-        position: Some(position(&question.fen, moves)),
+        position: Some(question.position(&question.fen, moves)),
         target: target.into(),
-        variant: question.variant.into(),
         ..v1::ConvertNotationRequest::default()
     };
     let response = clients.rules.convert_notation(request).await?;
@@ -184,7 +182,7 @@ pub(super) async fn judge_san(question: &Question, clients: &mut Clients) -> Jud
     let request = v1::ValidateMoveRequest {
         position: Some(question.position_after(0)),
         r#move: question.input().required_text("san")?.to_owned(),
-        rule_profile: Some(question.profile()),
+        rule_profile: None,
     };
     let found = match clients.rules.validate_move(request).await {
         Ok(response) => match response.into_inner().answer {

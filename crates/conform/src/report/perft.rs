@@ -9,7 +9,7 @@ use tonic::Status;
 
 use super::question::{Judged, Question, Unfit, no_answer};
 use crate::limits::{PERFT_DEPTH_MAX, PERFT_QUESTIONS_AT_ONCE, PERFT_QUESTIONS_MAX};
-use crate::target::{Clients, position};
+use crate::target::Clients;
 use crate::verdict::Failure;
 
 /// The half-moves without a capture or a pawn move that end a game (9.6.2).
@@ -48,15 +48,15 @@ async fn count(question: &Question, clients: &Clients, depth: u64) -> Result<u12
     if depth == 0 {
         return Ok(1);
     }
-    let root = position(&question.fen, Vec::new());
+    let root = question.position(&question.fen, Vec::new());
     let mut level = Level::new();
-    let mut count = ask(clients, vec![(1, root)], question.variant, &mut level).await?;
+    let mut count = ask(clients, vec![(1, root)], &mut level).await?;
     for _ in 1..depth {
         let mut children = Vec::new();
         for (fen, node) in &level {
             let base = going_on(fen);
             let made = node.moves.iter().map(|one| {
-                let child = position(&base, vec![one.clone()]);
+                let child = question.position(&base, vec![one.clone()]);
                 (node.lines, child)
             });
             children.extend(made);
@@ -67,7 +67,7 @@ async fn count(question: &Question, clients: &Clients, depth: u64) -> Result<u12
             }
         }
         level = Level::new();
-        ask(clients, children, question.variant, &mut level).await?;
+        ask(clients, children, &mut level).await?;
     }
     let lines = |node: &Node| node.lines * node.moves.len() as u128;
     Ok(level.values().map(lines).sum())
@@ -92,7 +92,6 @@ fn going_on(fen: &str) -> String {
 async fn ask(
     clients: &Clients,
     positions: Vec<(u128, v1::Position)>,
-    variant: v1::Variant,
     level: &mut Level,
 ) -> Result<usize, Unfit> {
     let count = positions.len();
@@ -102,7 +101,7 @@ async fn ask(
         while asked.len() < PERFT_QUESTIONS_AT_ONCE
             && let Some((lines, position)) = positions.next()
         {
-            asked.spawn(moves(clients.clone(), lines, position, variant));
+            asked.spawn(moves(clients.clone(), lines, position));
         }
         let Some(answer) = asked.join_next().await else {
             return Ok(count);
@@ -121,12 +120,10 @@ async fn moves(
     mut clients: Clients,
     lines: u128,
     position: v1::Position,
-    variant: v1::Variant,
 ) -> Result<(String, Node), Status> {
     let request = v1::GenerateLegalMovesRequest {
         position: Some(position),
         from_square: String::new(),
-        variant: variant.into(),
     };
     let answer = clients.rules.generate_legal_moves(request).await?;
     let answer = answer.into_inner();

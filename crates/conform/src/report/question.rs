@@ -36,16 +36,17 @@ impl Question {
 
     /// Returns the position before the moves of the question, or after the first of them.
     pub(super) fn position_after(&self, plies: usize) -> v1::Position {
-        position(
+        self.position(
             &self.fen,
             self.moves[..plies.min(self.moves.len())].to_vec(),
         )
     }
 
-    pub(super) fn profile(&self) -> v1::RuleProfile {
-        v1::RuleProfile {
+    /// Returns a position of the variant of the question.
+    pub(super) fn position(&self, fen: &str, moves: Vec<String>) -> v1::Position {
+        v1::Position {
             variant: self.variant.into(),
-            ..v1::RuleProfile::default()
+            ..position(fen, moves)
         }
     }
 }

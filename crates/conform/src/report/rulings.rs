@@ -37,7 +37,7 @@ const ASKS_CAN_MATE: [&str; 3] = ["helpmate", "insuff_w", "insuff_b"];
 pub(super) async fn judge_position(question: &Question, clients: &mut Clients) -> Judged {
     let request = v1::AdjudicatePositionRequest {
         position: Some(question.position_after(question.moves.len())),
-        rule_profile: Some(question.profile()),
+        rule_profile: None,
     };
     let answer = clients.rules.adjudicate_position(request).await;
     let answer = answer.map_err(|status| no_answer("judge the position", &status))?;
@@ -46,7 +46,7 @@ pub(super) async fn judge_position(question: &Question, clients: &mut Clients) -
     let mut wrong = Vec::new();
     if expected.names().any(|name| ASKS_CAN_MATE.contains(&name)) {
         let position = question.position_after(question.moves.len());
-        let asked = can_mate(clients, position, question.profile()).await;
+        let asked = can_mate(clients, position).await;
         let asked = asked.map_err(|status| no_answer("ask who can mate", &status))?;
         // What is said at once must not contradict what is found by searching.
         for (quick, asked) in [found.white_can_mate(), found.black_can_mate()]
@@ -78,7 +78,7 @@ fn differs(name: &str, expected: &Value, found: &v1::Adjudication) -> Option<Str
     let termination = outcome.termination();
     let is_over = outcome.result() != v1::GameResult::Ongoing;
     let ended_by = |wanted: v1::Termination| Value::Bool(termination == wanted);
-    let fifty = v1::DrawClaim::Fifty;
+    let fifty = v1::ClaimKind::Fifty;
     let claims = &found.available_claims;
     let shown = match name {
         "count" => Value::from(found.repetitions),
@@ -149,7 +149,7 @@ pub(super) async fn judge_timeout(question: &Question, clients: &mut Clients, ta
     let flagged = question.input().required_side("flagged")?;
     let wanted = words::result(&question.expected(), "result")?.unwrap_or_default();
     let game = v1::Game {
-        rule_profile: Some(question.profile()),
+        rule_profile: None,
         initial_position: Some(question.position_after(0)),
         clock_settings: Some(v1::ClockSettings {
             keeper: v1::ClockKeeper::Platform.into(),

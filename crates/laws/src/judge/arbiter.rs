@@ -4,14 +4,14 @@ use referee_chess::Color;
 
 use super::draft::Draft;
 use super::illegal::minutes;
-use crate::action::{ClaimDecision, Decision, DrawClaim, Score};
+use crate::action::{ClaimDecision, ClaimKind, Decision, Score};
 use crate::adjudicate::is_irregular;
 use crate::clock::{Bonus, ClockChange, Clocks, Time};
+use crate::conduct::{PendingClaim, Phase, Sides};
 use crate::counts::CaptureCount;
 use crate::game::Game;
 use crate::outcome::{GameResult, Outcome, Termination};
 use crate::ruling::{Reason, Ruling, Verdict};
-use crate::standing::{PendingClaim, Phase, Sides};
 
 /// Moves of each side after which colors and set-up are no longer put right (7.3, A.5.1).
 const MOVES_TO_CORRECT: u32 = 10;
@@ -79,7 +79,7 @@ impl Game {
                 still_after_next_move,
             } => self.decide_illegal_position(&mut draft, still_after_next_move)?,
             Decision::PermitDrawOffer => {
-                draft.standing.offer_permitted = true;
+                draft.conduct.offer_permitted = true;
                 draft.remark(&["9.1.1"], "The arbiter permits an offer of a draw.".into());
             }
             Decision::DecideClaim(answer) => self.decide_pending(&mut draft, answer)?,
@@ -104,11 +104,11 @@ impl Game {
     ) {
         for side in Color::ALL {
             if let Some(count) = illegal_moves.of(side) {
-                draft.standing.illegal_moves.set(side, count);
+                draft.conduct.illegal_moves.set(side, count);
             }
         }
         if let Some(count) = plies_without_capture {
-            draft.standing.capture_count = CaptureCount {
+            draft.conduct.capture_count = CaptureCount {
                 ply: self.history().ply(),
                 count,
             };
@@ -125,9 +125,9 @@ impl Game {
             return Err(Ruling::refused(Reason::NotAllowed, &["7.1"], text));
         }
         self.rewind(draft, ply);
-        if let Phase::Adjourned { .. } = draft.standing.phase {
+        if let Phase::Adjourned { .. } = draft.conduct.phase {
             // The sealed move belongs to a position that is no longer on the board.
-            draft.standing.phase = Phase::Paused;
+            draft.conduct.phase = Phase::Paused;
         }
         let text = format!("The position of ply {ply} is reinstated.");
         draft.remark(&["7.1"], text);
@@ -167,14 +167,14 @@ impl Game {
 
     /// A claim of guideline III that waits.
     fn decide_pending(&self, draft: &mut Draft, answer: ClaimDecision) -> Result<(), Ruling> {
-        let Some(claim) = self.standing().pending_claim else {
+        let Some(claim) = self.conduct().pending_claim else {
             let text = "No claim waits for the arbiter.".into();
             return Err(Ruling::refused(Reason::NotAllowed, &["III.5"], text));
         };
-        let (side, is_draw) = (claim.side, claim.claim == DrawClaim::QuickplayDraw);
-        draft.standing.pending_claim = None;
+        let (side, is_draw) = (claim.side, claim.claim == ClaimKind::QuickplayDraw);
+        draft.conduct.pending_claim = None;
         let resume = |draft: &mut Draft| {
-            if draft.standing.clocks.paused && draft.standing.phase == Phase::Playing {
+            if draft.conduct.clocks.paused && draft.conduct.phase == Phase::Playing {
                 draft.clock(|clocks, now| clocks.resume(None, now));
             }
         };
@@ -194,7 +194,7 @@ impl Game {
                 draft.remark(&["III.4"], text);
             }
             ClaimDecision::Postpone => {
-                draft.standing.pending_claim = Some(PendingClaim {
+                draft.conduct.pending_claim = Some(PendingClaim {
                     postponed: true,
                     ..claim
                 });
@@ -204,7 +204,7 @@ impl Game {
                 draft.remark(&["III.5"], "The arbiter decides the claim later.".into());
             }
             ClaimDecision::Reject if claim.flag_fallen => {
-                let is_own = draft.standing.clocks.side(side).flag_down;
+                let is_own = draft.conduct.clocks.side(side).flag_down;
                 self.end_by_flag(draft, if is_own { side } else { !side });
             }
             ClaimDecision::Reject if !is_draw => {

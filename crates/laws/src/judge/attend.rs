@@ -7,21 +7,21 @@ use super::loss::{Loss, draw_for_no_mate};
 use super::sealed::read_sealed;
 use crate::adjudicate::{end_on_board, is_irregular};
 use crate::clock::Time;
+use crate::conduct::Phase;
 use crate::game::Game;
 use crate::mate::{CanMate, MateFinding};
 use crate::outcome::{Evidence, GameResult, Outcome, Termination};
 use crate::profile::MateTest;
 use crate::ruling::{Reason, Ruling, Verdict};
-use crate::standing::Phase;
 
 impl Game {
     pub(super) fn decide_start(&self, now: Time) -> Result<Draft, Ruling> {
-        if self.standing().started.is_some() || self.history().ply() > 0 {
+        if self.conduct().started.is_some() || self.history().ply() > 0 {
             let text = "The game has been started before.".into();
             return Err(Ruling::refused(Reason::NotAllowed, &["6.6"], text));
         }
         let mut draft = Draft::new(self, now);
-        draft.standing.started = Some(now);
+        draft.conduct.started = Some(now);
         draft.run_clock(self.position().turn(), now);
         draft.remark(
             &["6.6"],
@@ -31,37 +31,37 @@ impl Game {
     }
 
     pub(super) fn decide_arrival(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
-        let standing = self.standing();
-        if standing.arrived.of(side).is_some() {
+        let conduct = self.conduct();
+        if conduct.arrived.of(side).is_some() {
             let text = format!("{side} is there already.");
             return Err(Ruling::refused(Reason::NotAllowed, &["6.7"], text));
         }
         let mut draft = Draft::new(self, now);
         let default_ms = u64::from(self.profile().parameters.default_time_ms);
-        let late_ms = standing.started.map_or(0, |started| now.since(started));
+        let late_ms = conduct.started.map_or(0, |started| now.since(started));
         if late_ms > default_ms {
-            let outcome = forfeit_of(side, standing.arrived.of(!side).is_some());
+            let outcome = forfeit_of(side, conduct.arrived.of(!side).is_some());
             draft.end_saying(outcome);
             draft.ruling.verdict = Verdict::Penalized;
             draft.ruling.reason = Some(Reason::DefaultTime);
             return Ok(draft);
         }
-        draft.standing.arrived.set(side, Some(now));
-        if standing.clocks.running == Some(side) {
+        draft.conduct.arrived.set(side, Some(now));
+        if conduct.clocks.running == Some(side) {
             draft.clock(|clocks, now| clocks.arrive(side, now));
         }
         Ok(draft)
     }
 
     pub(super) fn decide_default_time(&self, now: Time) -> Result<Draft, Ruling> {
-        let standing = self.standing();
+        let conduct = self.conduct();
         let default_ms = u64::from(self.profile().parameters.default_time_ms);
-        let is_over = standing
+        let is_over = conduct
             .started
             .is_some_and(|started| now.since(started) >= default_ms);
         let absent: Vec<Color> = Color::ALL
             .into_iter()
-            .filter(|&side| standing.arrived.of(side).is_none())
+            .filter(|&side| conduct.arrived.of(side).is_none())
             .collect();
         let (Some(&first), true) = (absent.first(), is_over) else {
             let text = "The default time is not over, or both players are there.".into();
@@ -73,13 +73,13 @@ impl Game {
     }
 
     pub(super) fn decide_pause(&self, by: Option<Color>, now: Time) -> Result<Draft, Ruling> {
-        if self.standing().phase != Phase::Playing {
+        if self.conduct().phase != Phase::Playing {
             let text = "The clocks are stopped already.".into();
             return Err(Ruling::refused(Reason::NotRunning, &["6.11"], text));
         }
         let mut draft = self.draft(now);
         draft.clock(|clocks, now| clocks.pause(now));
-        draft.standing.phase = Phase::Paused;
+        draft.conduct.phase = Phase::Paused;
         match by {
             Some(side) => {
                 let text = format!("{side} stops the clocks; the arbiter looks at the reason.");
@@ -91,14 +91,14 @@ impl Game {
     }
 
     pub(super) fn decide_resumption(&self, absent: &[Color], now: Time) -> Result<Draft, Ruling> {
-        match &self.standing().phase {
+        match &self.conduct().phase {
             Phase::Playing => {
                 let text = "The game is neither stopped nor adjourned.".into();
                 Err(Ruling::refused(Reason::NotRunning, &["6.11"], text))
             }
             Phase::Paused => {
                 let mut draft = Draft::new(self, now);
-                draft.standing.phase = Phase::Playing;
+                draft.conduct.phase = Phase::Playing;
                 if !self.awaits_decision() {
                     draft.clock(|clocks, now| clocks.resume(None, now));
                 }
@@ -113,7 +113,7 @@ impl Game {
     /// (guideline I).
     fn open_envelope(&self, by: Color, text: &str, absent: &[Color], now: Time) -> Draft {
         let mut draft = Draft::new(self, now);
-        draft.standing.phase = Phase::Playing;
+        draft.conduct.phase = Phase::Playing;
         let mut next = self.history().clone();
         let read = read_sealed(self.position(), text);
         let Some(mv) = read.as_ref().ok().filter(|&&mv| next.play(mv).is_ok()) else {
@@ -130,8 +130,8 @@ impl Game {
             return draft;
         };
         draft.played = Some(self.position().uci(*mv));
-        draft.standing.begin_move();
-        let captures = self.standing().capture_count;
+        draft.conduct.begin_move();
+        let captures = self.conduct().capture_count;
         if let Some(outcome) = end_on_board(&next, captures, self.profile()) {
             draft.end_saying(outcome);
             return draft;
@@ -139,10 +139,10 @@ impl Game {
         draft.clock(|clocks, now| clocks.resume(Some(!by), now));
         if !absent.is_empty() {
             // The default time runs for them from now on (I.9).
-            draft.standing.started = Some(now);
+            draft.conduct.started = Some(now);
             for side in Color::ALL {
                 let is_there = !absent.contains(&side);
-                draft.standing.arrived.set(side, is_there.then_some(now));
+                draft.conduct.arrived.set(side, is_there.then_some(now));
             }
         }
         let who = match absent {
@@ -159,7 +159,7 @@ impl Game {
         draft.run_clock(self.side_on_clock(), now);
         draft.clock(|clocks, now| clocks.complete_move(side, now));
         draft.clock(|clocks, now| clocks.pause(now));
-        draft.standing.phase = Phase::Adjourned {
+        draft.conduct.phase = Phase::Adjourned {
             by: side,
             text: text.to_owned(),
         };
@@ -253,7 +253,7 @@ impl Game {
             // The profile goes by a table of material, or by a claim.
             return false;
         }
-        let breach = self.standing().breach.as_ref();
+        let breach = self.conduct().breach.as_ref();
         let is_in_breach = breach.is_some_and(|breach| breach.ply + 1 == ply);
         if is_in_breach || self.history().is_illegal_move_to(ply) {
             // The move has to comply with the Laws to end the game.

@@ -5,16 +5,16 @@ use referee_chess::{Color, MoveError, UciMove};
 
 use super::draft::Draft;
 use super::illegal::{Offence, minutes};
-use crate::action::{ClaimIntent, DrawClaim};
+use crate::action::{ClaimIntent, ClaimKind};
 use crate::articles::cite;
 use crate::claim::{Counted, examine_claim};
 use crate::clock::{Bonus, Keeper, Time};
+use crate::conduct::{Bound, PendingClaim};
 use crate::game::Game;
 use crate::mate::CanMate;
 use crate::outcome::{Evidence, GameResult, Outcome, Termination};
 use crate::profile::{DisconnectRule, DrawRule, MateTest};
 use crate::ruling::{Reason, Ruling, Verdict};
-use crate::standing::{Bound, PendingClaim};
 
 /// Less time than this must be left for a claim of guideline III, in milliseconds.
 const QUICKPLAY_MS: u64 = 120_000;
@@ -27,9 +27,9 @@ impl Game {
         now: Time,
     ) -> Result<Draft, Ruling> {
         match intent.claim {
-            DrawClaim::Threefold => self.decide_counted(side, Counted::Threefold, intent, now),
-            DrawClaim::Fifty => self.decide_counted(side, Counted::Fifty, intent, now),
-            DrawClaim::PerpetualCheck => {
+            ClaimKind::Threefold => self.decide_counted(side, Counted::Threefold, intent, now),
+            ClaimKind::Fifty => self.decide_counted(side, Counted::Fifty, intent, now),
+            ClaimKind::PerpetualCheck => {
                 if self.profile().parameters.perpetual_check_draw {
                     let text = "Under the rules of this game perpetual check needs no claim.";
                     return Err(not_allowed("profile", text));
@@ -39,13 +39,13 @@ impl Game {
                     .into();
                 Err(Ruling::refused(Reason::UnknownClaim, &["9.2"], text))
             }
-            DrawClaim::OpponentInsufficient => self.decide_insufficient(side, now),
-            DrawClaim::IllegalMove => self.decide_illegal_claim(Some(side), intent.ply, now),
-            DrawClaim::TouchMove => self.decide_touch_claim(side, now),
-            DrawClaim::QuickplayIncrement | DrawClaim::QuickplayDraw => {
+            ClaimKind::OpponentInsufficient => self.decide_insufficient(side, now),
+            ClaimKind::IllegalMove => self.decide_illegal_claim(Some(side), intent.ply, now),
+            ClaimKind::TouchMove => self.decide_touch_claim(side, now),
+            ClaimKind::QuickplayIncrement | ClaimKind::QuickplayDraw => {
                 self.decide_quickplay(side, intent.claim, now)
             }
-            DrawClaim::OpponentGone => self.decide_gone(side, intent.gone_ms, now),
+            ClaimKind::OpponentGone => self.decide_gone(side, intent.gone_ms, now),
         }
     }
 
@@ -98,7 +98,7 @@ impl Game {
                 Err(error) => return Err(self.refuse_illegal(&error)),
             },
         };
-        let captures = self.standing().capture_count;
+        let captures = self.conduct().capture_count;
         let finding = examine_claim(self.history(), captures, self.profile(), counted, intended);
         if !finding.holds {
             let announced = intended.map(|mv| self.position().uci(mv));
@@ -120,8 +120,8 @@ impl Game {
     }
 
     fn has_touched(&self) -> bool {
-        let standing = self.standing();
-        !standing.touched.is_empty() || standing.released.is_some() || standing.promotion.is_some()
+        let conduct = self.conduct();
+        !conduct.touched.is_empty() || conduct.released.is_some() || conduct.promotion.is_some()
     }
 
     /// A claim that is not correct is kept in the record: the opponent gets time (9.5.3), it is an
@@ -164,10 +164,10 @@ impl Game {
         draft.ruling.illegal_move = illegal_move;
         if parameters.claim_is_offer {
             draft.ruling.citations.push(cite("9.1.2.3"));
-            let offer = self.standing().draw_offer.unwrap_or(side);
-            self.lay_offer(&mut draft.standing, offer, self.history().ply());
+            let offer = self.conduct().draw_offer.unwrap_or(side);
+            self.lay_offer(&mut draft.conduct, offer, self.history().ply());
         }
-        draft.standing.bound = bound.or(self.standing().bound);
+        draft.conduct.bound = bound.or(self.conduct().bound);
         draft
     }
 
@@ -267,11 +267,11 @@ impl Game {
         let error = illegal.and_then(|uci| before.position().resolve_uci(uci).err());
         let offence = Offence::found(before.position(), error.as_ref());
         let mut draft = self.draft(now);
-        let bonus_ms = match draft.standing.clocks.side(offender).bonus() {
+        let bonus_ms = match draft.conduct.clocks.side(offender).bonus() {
             Bonus::Fischer(ms) => ms,
             _ => 0,
         };
-        if bonus_ms > 0 && !draft.standing.uncompleted.of(offender) {
+        if bonus_ms > 0 && !draft.conduct.uncompleted.of(offender) {
             draft.clock(|clocks, now| clocks.take_back_credit(offender, bonus_ms, now));
         }
         self.rewind(&mut draft, at - 1);
@@ -287,7 +287,7 @@ impl Game {
             let text = "Under the rules of this game a touched piece binds to nothing.";
             return Err(not_allowed("4.8", text));
         }
-        let breach = self.standing().breach.as_ref();
+        let breach = self.conduct().breach.as_ref();
         let Some(breach) = breach.filter(|_| side == self.position().turn()) else {
             let text = "The last move of the opponent was no breach of touch-move.".into();
             return Err(Ruling::refused(Reason::ClaimIncorrect, &["4.8"], text));
@@ -298,7 +298,7 @@ impl Game {
         }
         let mut draft = self.draft(now);
         self.rewind(&mut draft, breach.ply);
-        draft.standing.touched = breach.touched.clone();
+        draft.conduct.touched = breach.touched.clone();
         let text = format!(
             "{} has to play a move that the touched pieces allow; the position before is \
              reinstated.",
@@ -309,10 +309,10 @@ impl Game {
     }
 
     /// A claim of guideline III, which waits for the arbiter.
-    fn decide_quickplay(&self, side: Color, claim: DrawClaim, now: Time) -> Result<Draft, Ruling> {
+    fn decide_quickplay(&self, side: Color, claim: ClaimKind, now: Time) -> Result<Draft, Ruling> {
         let parameters = &self.profile().parameters;
         let (article, applies) = match claim {
-            DrawClaim::QuickplayIncrement => ("III.4", parameters.guideline_iii_4),
+            ClaimKind::QuickplayIncrement => ("III.4", parameters.guideline_iii_4),
             _ => ("III.5", !parameters.guideline_iii_4),
         };
         // The guidelines are never for blitz (III.2.1).
@@ -326,7 +326,7 @@ impl Game {
         if side != self.position().turn() {
             return Err(not_on_move(article));
         }
-        let clocks = &self.standing().clocks;
+        let clocks = &self.conduct().clocks;
         if clocks.side(side).bonus() != Bonus::None {
             let text = "The guideline does not apply to games with time for each move.";
             return Err(not_allowed("III.2.2", text));
@@ -340,21 +340,21 @@ impl Game {
                 "The player has two minutes left, or more.",
             ));
         }
-        if self.standing().pending_claim.is_some() {
+        if self.conduct().pending_claim.is_some() {
             return Err(not_allowed(
                 article,
                 "A claim waits for the arbiter already.",
             ));
         }
         let mut draft = self.draft(now);
-        draft.standing.pending_claim = Some(PendingClaim {
+        draft.conduct.pending_claim = Some(PendingClaim {
             claim,
             side,
             postponed: false,
             flag_fallen: false,
         });
         // Such a request is an offer of a draw too (guideline III.4, 9.1.2.3).
-        self.lay_offer(&mut draft.standing, side, self.history().ply());
+        self.lay_offer(&mut draft.conduct, side, self.history().ply());
         draft.clock(|clocks, now| clocks.pause(now));
         draft.remark(
             &[article],
@@ -374,7 +374,7 @@ impl Game {
             let text = format!("{side} has the move, and can simply play on.");
             return Err(not_allowed("profile", &text));
         }
-        let Some(since) = self.standing().gone_since.of(!side) else {
+        let Some(since) = self.conduct().gone_since.of(!side) else {
             let text = format!("{} is connected.", !side);
             return Err(not_allowed("profile", &text));
         };

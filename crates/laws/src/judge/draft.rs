@@ -4,10 +4,10 @@ use referee_chess::{Color, UciMove};
 
 use crate::articles::cite;
 use crate::clock::{ClockChange, Clocks, LedgerLine, Time};
+use crate::conduct::{Conduct, Phase};
 use crate::game::{Effects, Game};
 use crate::outcome::{ClockReading, Evidence, Outcome};
 use crate::ruling::{Reason, Ruling, Verdict};
-use crate::standing::{Phase, Standing};
 
 /// A ruling with all that it does to the game.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Draft {
     pub(crate) reinstated: Option<u32>,
     pub(crate) played: Option<UciMove>,
     pub(crate) is_illegal: bool,
-    pub(crate) standing: Standing,
+    pub(crate) conduct: Conduct,
     pub(crate) ledger: Vec<LedgerLine>,
     pub(crate) outcome: Option<Outcome>,
 }
@@ -25,15 +25,15 @@ pub(crate) struct Draft {
 impl Draft {
     /// Begins with what stands, accepted.
     pub(crate) fn new(game: &Game, now: Time) -> Draft {
-        let mut standing = game.standing().clone();
-        standing.time = now;
+        let mut conduct = game.conduct().clone();
+        conduct.time = now;
         Draft {
             now,
             ruling: Ruling::accepted(),
             reinstated: None,
             played: None,
             is_illegal: false,
-            standing,
+            conduct,
             ledger: Vec::new(),
             outcome: game.outcome().cloned(),
         }
@@ -41,28 +41,28 @@ impl Draft {
 
     /// Changes the clocks.
     pub(crate) fn clock(&mut self, change: impl FnOnce(&Clocks, Time) -> ClockChange) {
-        let ClockChange { clocks, lines } = change(&self.standing.clocks, self.now);
-        self.standing.clocks = clocks;
+        let ClockChange { clocks, lines } = change(&self.conduct.clocks, self.now);
+        self.conduct.clocks = clocks;
         self.ledger.extend(lines);
     }
 
     /// Lets the clock of a side run where none does.
     pub(crate) fn run_clock(&mut self, side: Color, since: Time) {
-        if self.standing.clocks.running.is_none() {
+        if self.conduct.clocks.running.is_none() {
             self.clock(|clocks, now| clocks.start(side, since.min(now)));
         }
     }
 
     /// Ends the game: the clocks stop, and what waited for an answer lapses.
     pub(crate) fn end(&mut self, outcome: Outcome) {
-        if self.standing.clocks.running.is_some() {
+        if self.conduct.clocks.running.is_some() {
             self.clock(|clocks, now| clocks.stop(now));
         }
-        self.standing.begin_move();
-        self.standing.draw_offer = None;
-        self.standing.pending_claim = None;
-        self.standing.breach = None;
-        self.standing.phase = Phase::Playing;
+        self.conduct.begin_move();
+        self.conduct.draw_offer = None;
+        self.conduct.pending_claim = None;
+        self.conduct.breach = None;
+        self.conduct.phase = Phase::Playing;
         self.ruling.provisional |= outcome.provisional;
         self.outcome = Some(outcome);
     }
@@ -115,7 +115,7 @@ impl Draft {
             reinstated: self.reinstated,
             played: self.played,
             is_illegal: self.is_illegal,
-            standing: self.standing,
+            conduct: self.conduct,
             ledger: self.ledger,
             outcome: self.outcome,
         };

@@ -5,11 +5,11 @@ use referee_chess::Color;
 use super::draft::{Draft, read_clock};
 use super::loss::Loss;
 use crate::clock::{Bonus, Clocks, Keeper, Time};
+use crate::conduct::Phase;
 use crate::game::Game;
 use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{BothFlags, FlagVsOpenOffer};
 use crate::ruling::{Reason, Ruling};
-use crate::standing::Phase;
 
 /// What is said of a flag.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +49,10 @@ impl Game {
         report: FlagReport,
         now: Time,
     ) -> Result<Draft, Ruling> {
-        let standing = self.standing();
-        let stands_still = standing.phase != Phase::Playing || standing.clocks.paused;
+        let conduct = self.conduct();
+        let stands_still = conduct.phase != Phase::Playing || conduct.clocks.paused;
         let mut draft = self.draft(now);
-        let clocks = &draft.standing.clocks;
+        let clocks = &draft.conduct.clocks;
         let runs = side == self.side_on_clock() && !stands_still;
         let state = flag_state(clocks, side, now);
         if !runs && state == FlagState::Up {
@@ -88,7 +88,7 @@ impl Game {
         }
         draft.show(Evidence::Clock(reading));
         draft.clock(|clocks, now| clocks.fall(side, now));
-        if let Some(claim) = &mut draft.standing.pending_claim
+        if let Some(claim) = &mut draft.conduct.pending_claim
             && claim.postponed
         {
             claim.flag_fallen = true;
@@ -141,7 +141,7 @@ impl Game {
     /// The game ends by a flag: lost, unless the opponent cannot mate (6.9).
     pub(super) fn end_by_flag(&self, draft: &mut Draft, side: Color) {
         let parameters = &self.profile().parameters;
-        let winner_offers = draft.standing.draw_offer == Some(!side);
+        let winner_offers = draft.conduct.draw_offer == Some(!side);
         if winner_offers && parameters.flag_vs_open_offer == FlagVsOpenOffer::DrawIfWinnerOffers {
             let text = format!(
                 "{side} is out of time, but {} had offered a draw, so the game is drawn.",
@@ -181,7 +181,7 @@ impl Game {
         let parameters = &self.profile().parameters;
         let mut draft = self.draft(now);
         // The guideline is for games without time for each move (III.2.2).
-        let clocks = &self.standing().clocks;
+        let clocks = &self.conduct().clocks;
         let has_bonus = Color::ALL.map(|side| clocks.side(side).bonus() != Bonus::None);
         let guideline = parameters.guideline_iii && has_bonus == [false, false];
         if parameters.both_flags != BothFlags::Draw && first.is_none() {

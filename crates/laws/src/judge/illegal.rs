@@ -163,10 +163,10 @@ impl Game {
                 OfferWindow::AfterOwnMove | OfferWindow::WithMove
             )
             && self
-                .check_offer(&draft.standing, side, self.history())
+                .check_offer(&draft.conduct, side, self.history())
                 .is_ok();
         if is_offer {
-            self.lay_offer(&mut draft.standing, side, self.history().ply());
+            self.lay_offer(&mut draft.conduct, side, self.history().ply());
             draft.ruling.improper = true;
             draft.add_remark("9.1.2.1", "The offer of a draw stands all the same.");
         }
@@ -229,7 +229,7 @@ impl Game {
         let mut draft = self.draft(now);
         draft.played = Some(named);
         draft.is_illegal = true;
-        draft.standing.breach = None;
+        draft.conduct.breach = None;
         self.make(&mut draft, side, &next, intent)?;
         // What is remarkable about the move otherwise, such as a flag that is down, stays said.
         let said = core::mem::take(&mut draft.ruling.text);
@@ -294,7 +294,7 @@ impl Game {
         let mut draft = self.draft(now);
         draft.run_clock(self.side_on_clock(), now);
         draft.played = Some(queen);
-        draft.standing.breach = None;
+        draft.conduct.breach = None;
         self.add_offence(&mut draft, self.history(), side, offence);
         draft.ruling.reason = Some(Reason::IllegalPromotionQueened);
         // A mating line would begin before the pawn moved, and not on the board.
@@ -309,7 +309,7 @@ impl Game {
     /// Whether an irregularity is one too many for a side (7.5.5).
     fn is_last_offence(&self, side: Color, offence: &Offence) -> bool {
         let limit = self.profile().parameters.illegal_limit;
-        let count = self.standing().illegal_moves.of(side) + 1;
+        let count = self.conduct().illegal_moves.of(side) + 1;
         self.counts(offence) && limit > 0 && count >= limit
     }
 
@@ -340,8 +340,8 @@ impl Game {
     ) {
         let parameters = &self.profile().parameters;
         let counts = self.counts(offence);
-        let count = draft.standing.illegal_moves.of(side) + u32::from(counts);
-        draft.standing.illegal_moves.set(side, count);
+        let count = draft.conduct.illegal_moves.of(side) + u32::from(counts);
+        draft.conduct.illegal_moves.set(side, count);
         let penalty_ms = u64::from(parameters.illegal_penalty_ms);
         let is_too_many =
             counts && parameters.illegal_limit > 0 && count >= parameters.illegal_limit;

@@ -21,13 +21,13 @@ mod touch;
 use referee_chess::Color;
 use referee_mate::Budget;
 
-use crate::action::{Action, DrawClaim, Intent, Seat};
+use crate::action::{Action, ClaimKind, Intent, Seat};
 use crate::clock::{Keeper, Time};
+use crate::conduct::Phase;
 use crate::game::{Entry, Game};
 use crate::outcome::Evidence;
 use crate::profile::FlagMode;
 use crate::ruling::{Reason, Ruling, Verdict};
-use crate::standing::Phase;
 
 pub(crate) use attend::can_be_dead;
 use draft::Draft;
@@ -75,7 +75,7 @@ impl Game {
     #[must_use]
     pub fn may_ask_for_mate(&self, action: &Action, now: Time) -> bool {
         let parameters = &self.profile().parameters;
-        let clocks = &self.standing().clocks;
+        let clocks = &self.conduct().clocks;
         let is_late = parameters.flag_mode == FlagMode::Clock
             && clocks.deadline().is_some_and(|deadline| now > deadline);
         let side = match action.seat {
@@ -83,7 +83,7 @@ impl Game {
             Seat::Arbiter | Seat::Referee => self.position().turn(),
         };
         let is_last_offence = parameters.illegal_limit > 0
-            && self.standing().illegal_moves.of(side) + 1 >= parameters.illegal_limit;
+            && self.conduct().illegal_moves.of(side) + 1 >= parameters.illegal_limit;
         is_late
             || match &action.intent {
                 Intent::Resign
@@ -148,13 +148,13 @@ impl Game {
             action.intent,
             Intent::Start | Intent::Arrive | Intent::DefaultTime
         );
-        if self.standing().clocks.running.is_none() && comes_before {
+        if self.conduct().clocks.running.is_none() && comes_before {
             return None;
         }
         // A platform's clock that nobody has started has run since the last entry, so it can have
         // fallen before the first move.
         let mut draft = self.draft(now);
-        let clocks = &draft.standing.clocks.clone();
+        let clocks = &draft.conduct.clocks.clone();
         let (side, deadline) = (clocks.running?, clocks.deadline()?);
         if now <= deadline {
             return None;
@@ -247,7 +247,7 @@ impl Game {
     fn decide_arbiter(&self, intent: &Intent, now: Time) -> Result<Draft, Ruling> {
         match intent {
             Intent::Decide(decision) => self.decide_decision(decision, now),
-            Intent::Claim(claim) if claim.claim == DrawClaim::IllegalMove => {
+            Intent::Claim(claim) if claim.claim == ClaimKind::IllegalMove => {
                 self.decide_illegal_claim(None, claim.ply, now)
             }
             Intent::Flag {
@@ -303,7 +303,7 @@ impl Game {
                 | Intent::PlacePromotion { .. }
                 | Intent::Seal { .. }
         );
-        let (article, text) = match self.standing().phase {
+        let (article, text) = match self.conduct().phase {
             Phase::Playing if is_play && self.awaits_decision() => (
                 "III.4",
                 "The clocks are stopped until the arbiter has decided the claim.",
@@ -320,14 +320,14 @@ impl Game {
 
     /// Whether a claim stops the clocks until the arbiter has decided it (9.5.1, guideline III).
     fn awaits_decision(&self) -> bool {
-        let claim = self.standing().pending_claim;
+        let claim = self.conduct().pending_claim;
         claim.is_some_and(|claim| !claim.postponed || claim.flag_fallen)
     }
 
     /// Begins a draft. A platform's clock that nobody has started has run since the last entry.
     fn draft(&self, now: Time) -> Draft {
         let mut draft = Draft::new(self, now);
-        let is_playing = matches!(draft.standing.phase, Phase::Playing);
+        let is_playing = matches!(draft.conduct.phase, Phase::Playing);
         if is_playing && self.outcome().is_none() && self.keeper() == Keeper::Platform {
             draft.run_clock(self.side_on_clock(), self.time());
         }
@@ -338,10 +338,10 @@ impl Game {
     /// move, unless the opponent has not completed the move before (6.2.1).
     #[must_use]
     pub fn side_on_clock(&self) -> Color {
-        let standing = self.standing();
+        let conduct = self.conduct();
         let turn = self.position().turn();
-        let is_late = standing.uncompleted.of(!turn) && !standing.uncompleted.of(turn);
-        standing
+        let is_late = conduct.uncompleted.of(!turn) && !conduct.uncompleted.of(turn);
+        conduct
             .clocks
             .running
             .unwrap_or(if is_late { !turn } else { turn })

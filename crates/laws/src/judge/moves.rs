@@ -8,13 +8,13 @@ use super::touch::squares_of;
 use crate::action::MoveIntent;
 use crate::adjudicate::end_on_board;
 use crate::clock::{Clocks, Time};
+use crate::conduct::{Bound, Breach, Conduct};
 use crate::counts::THREEFOLD;
 use crate::game::Game;
 use crate::history::History;
 use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{OfferDeclinedBy, PressWithoutMove, TouchEnforcement};
 use crate::ruling::{Reason, Ruling};
-use crate::standing::{Bound, Breach, Standing};
 
 impl Game {
     pub(super) fn decide_move(
@@ -50,12 +50,12 @@ impl Game {
         let mut draft = self.draft(now);
         draft.played = Some(self.position().uci(mv));
         if is_breach {
-            draft.standing.breach = Some(Breach {
+            draft.conduct.breach = Some(Breach {
                 ply: self.history().ply(),
-                touched: self.standing().touched.clone(),
+                touched: self.conduct().touched.clone(),
             });
         } else {
-            draft.standing.breach = None;
+            draft.conduct.breach = None;
         }
         self.make(&mut draft, side, &next, intent)?;
         if is_two_handed {
@@ -73,7 +73,7 @@ impl Game {
 
     /// An announced move must be played (9.5.3).
     pub(super) fn check_bound(&self, mv: Move) -> Result<(), Ruling> {
-        let text = match self.standing().bound {
+        let text = match self.conduct().bound {
             Some(Bound::Move(bound)) if bound != self.position().uci(mv) => {
                 format!("The move {bound} was announced with the claim and must be played.")
             }
@@ -100,42 +100,42 @@ impl Game {
         let outcome = if draft.is_illegal {
             None
         } else {
-            self.end_after(next, draft.standing.breach.is_some())
+            self.end_after(next, draft.conduct.breach.is_some())
         };
-        let standing = &mut draft.standing;
-        standing.begin_move();
-        if declines(standing, side, self.profile().parameters.offer_declined_by) {
-            self.refuse_offer_of(standing, !side);
+        let conduct = &mut draft.conduct;
+        conduct.begin_move();
+        if declines(conduct, side, self.profile().parameters.offer_declined_by) {
+            self.refuse_offer_of(conduct, !side);
         }
         // An own offer that stands needs no repetition, and the move is none the worse for it.
-        let offers = intent.offer_draw && standing.draw_offer != Some(side) && outcome.is_none();
+        let offers = intent.offer_draw && conduct.draw_offer != Some(side) && outcome.is_none();
         if offers {
-            self.check_offer(standing, side, next)?;
+            self.check_offer(conduct, side, next)?;
         }
-        if standing.started.is_some() && standing.arrived.of(side).is_none() {
+        if conduct.started.is_some() && conduct.arrived.of(side).is_none() {
             // Who moves is there (6.7).
-            standing.arrived.set(side, Some(draft.now));
+            conduct.arrived.set(side, Some(draft.now));
         }
         draft.run_clock(self.side_on_clock(), draft.now);
-        if draft.standing.uncompleted.of(side) {
+        if draft.conduct.uncompleted.of(side) {
             // The move before was not pressed, and is completed by this one (6.2.1.2).
             draft.clock(|clocks, now| clocks.complete_unpressed(side, now));
         }
         let is_completed = intent.completed || outcome.is_some();
         if let Some(outcome) = outcome {
             // A move that ends the game is completed by that (6.2.1.1).
-            draft.standing.uncompleted.set(side, false);
+            draft.conduct.uncompleted.set(side, false);
             draft.end(outcome);
             return Ok(());
         }
         if offers {
-            self.lay_offer(&mut draft.standing, side, next.ply());
+            self.lay_offer(&mut draft.conduct, side, next.ply());
         }
-        draft.standing.uncompleted.set(side, !is_completed);
+        draft.conduct.uncompleted.set(side, !is_completed);
         if is_completed {
             complete(draft, side);
         }
-        if draft.standing.displaced_by == Some(side) && is_completed {
+        if draft.conduct.displaced_by == Some(side) && is_completed {
             let text =
                 format!("{side} has displaced pieces and has to restore them in the own time.");
             draft.add_remark("7.4", &text);
@@ -146,7 +146,7 @@ impl Game {
     /// The end of the game by a legal move that is on the board in `next`. One in breach of
     /// touch-move does not end it by what it brings on the board (5.1.1, 5.2.1, 5.2.2).
     fn end_after(&self, next: &History, is_breach: bool) -> Option<Outcome> {
-        let captures = self.standing().capture_count;
+        let captures = self.conduct().capture_count;
         end_on_board(next, captures, self.profile())
             .filter(|outcome| !(is_breach && is_by_position(outcome.termination)))
             .or_else(|| self.end_after_offer(next))
@@ -156,7 +156,7 @@ impl Game {
     /// whom one has offered a draw not long ago.
     fn end_after_offer(&self, next: &History) -> Option<Outcome> {
         let plies = self.profile().parameters.threefold_after_offer_plies;
-        let offered = Color::ALL.map(|side| self.standing().offer_ply.of(side));
+        let offered = Color::ALL.map(|side| self.conduct().offer_ply.of(side));
         let last = offered.into_iter().flatten().max()?;
         if next.ply().saturating_sub(last) > plies || next.repetitions() < THREEFOLD {
             return None;
@@ -172,12 +172,12 @@ impl Game {
         two_hands: bool,
         now: Time,
     ) -> Result<Draft, Ruling> {
-        if self.standing().uncompleted.of(side) {
+        if self.conduct().uncompleted.of(side) {
             if two_hands && self.counts_offences() && self.position().turn() != side {
                 return Ok(self.punish_press(side, now));
             }
             let mut draft = self.draft(now);
-            draft.standing.uncompleted.set(side, false);
+            draft.conduct.uncompleted.set(side, false);
             complete(&mut draft, side);
             return Ok(draft);
         }
@@ -204,14 +204,11 @@ impl Game {
 
     /// The move of the piece that was released and not taken up again, in UCI.
     fn released_move(&self) -> Option<String> {
-        let (from, to) = self.standing().released?;
+        let (from, to) = self.conduct().released?;
         if let [mv] = self.made_by_release(from, to)?[..] {
             return Some(self.position().uci(mv).to_string());
         }
-        let promotion = self
-            .standing()
-            .promotion
-            .filter(|&(square, _)| square == to);
+        let promotion = self.conduct().promotion.filter(|&(square, _)| square == to);
         let mv = UciMove {
             from,
             to,
@@ -227,7 +224,7 @@ impl Game {
         let before = self.history().up_to(ply);
         let mut draft = self.draft(now);
         if self.profile().parameters.two_hands_move_stands {
-            draft.standing.uncompleted.set(side, false);
+            draft.conduct.uncompleted.set(side, false);
             complete(&mut draft, side);
             let offence = Offence::two_hands_on(Vec::new());
             self.add_offence(&mut draft, self.history(), side, &offence);
@@ -237,8 +234,8 @@ impl Game {
         let touched = mv.map(|mv| squares_of(before.position(), mv));
         let offence = Offence::two_hands_on(touched.unwrap_or_default());
         draft.reinstated = Some(ply);
-        draft.standing.begin_move();
-        draft.standing.uncompleted.set(side, false);
+        draft.conduct.begin_move();
+        draft.conduct.uncompleted.set(side, false);
         self.add_offence(&mut draft, &before, side, &offence);
         draft
     }
@@ -257,8 +254,8 @@ fn is_by_position(termination: Termination) -> bool {
 
 /// Whether the offer of the opponent is declined by a move. A move touches a piece, so it declines
 /// wherever touching does.
-fn declines(standing: &Standing, side: Color, declined_by: OfferDeclinedBy) -> bool {
-    standing.draw_offer == Some(!side)
+fn declines(conduct: &Conduct, side: Color, declined_by: OfferDeclinedBy) -> bool {
+    conduct.draw_offer == Some(!side)
         && matches!(
             declined_by,
             OfferDeclinedBy::ReplyOrTouch | OfferDeclinedBy::ReplyOrMove | OfferDeclinedBy::Reply
@@ -269,12 +266,12 @@ fn declines(standing: &Standing, side: Color, declined_by: OfferDeclinedBy) -> b
 /// is completed with it (6.2.1.2).
 fn complete(draft: &mut Draft, side: Color) {
     draft.run_clock(side, draft.now);
-    let was_open = draft.standing.uncompleted.of(!side);
-    let runs = draft.standing.clocks.running == Some(side);
-    let reading = read_clock(&draft.standing.clocks, side, draft.now);
-    let was_down = draft.standing.clocks.side(side).flag_down;
+    let was_open = draft.conduct.uncompleted.of(!side);
+    let runs = draft.conduct.clocks.running == Some(side);
+    let reading = read_clock(&draft.conduct.clocks, side, draft.now);
+    let was_down = draft.conduct.clocks.side(side).flag_down;
     draft.clock(|clocks, now| clocks.complete_move(side, now));
-    if draft.standing.clocks.side(side).flag_down && !was_down {
+    if draft.conduct.clocks.side(side).flag_down && !was_down {
         // The move is completed all the same, since nobody had observed the flag.
         let text = format!(
             "The time of {side} was used up before the move was completed, so the flag is down."
@@ -283,7 +280,7 @@ fn complete(draft: &mut Draft, side: Color) {
         draft.show(Evidence::Clock(reading));
     }
     if was_open && !runs {
-        draft.standing.uncompleted.set(!side, false);
+        draft.conduct.uncompleted.set(!side, false);
         draft.clock(|clocks: &Clocks, now| clocks.complete_unpressed(!side, now));
     }
 }

@@ -5,12 +5,12 @@ use referee_chess::Color;
 use super::draft::Draft;
 use crate::articles::cite;
 use crate::clock::Time;
+use crate::conduct::{Conduct, Phase};
 use crate::game::Game;
 use crate::history::History;
 use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{OfferRepeat, OfferWindow};
 use crate::ruling::{Reason, Ruling};
-use crate::standing::{Phase, Standing};
 
 impl Game {
     pub(super) fn decide_offer(
@@ -27,7 +27,7 @@ impl Game {
                 text,
             ));
         }
-        if self.standing().draw_offer == Some(!side) {
+        if self.conduct().draw_offer == Some(!side) {
             // An offer that meets an offer accepts it.
             return self.decide_acceptance(side, now);
         }
@@ -39,9 +39,9 @@ impl Game {
             return Ok(draft);
         }
         self.check_window(side)?;
-        self.check_offer(self.standing(), side, self.history())?;
+        self.check_offer(self.conduct(), side, self.history())?;
         let mut draft = self.draft(now);
-        self.lay_offer(&mut draft.standing, side, self.history().ply());
+        self.lay_offer(&mut draft.conduct, side, self.history().ply());
         let is_remarked = self.profile().parameters.offer_window == OfferWindow::Any;
         if is_remarked && !self.is_proper_moment(side) {
             draft.ruling.improper = true;
@@ -64,8 +64,8 @@ impl Game {
 
     /// After a move is made and before the clock is pressed, or while the game is adjourned.
     fn is_proper_moment(&self, side: Color) -> bool {
-        self.standing().uncompleted.of(side)
-            || matches!(self.standing().phase, Phase::Adjourned { .. })
+        self.conduct().uncompleted.of(side)
+            || matches!(self.conduct().phase, Phase::Adjourned { .. })
     }
 
     /// Whether a profile takes an offer at this moment at all.
@@ -74,7 +74,7 @@ impl Game {
         let (is_open, when) = match self.profile().parameters.offer_window {
             OfferWindow::Any | OfferWindow::AnyTime => return Ok(()),
             OfferWindow::WithMove => (
-                self.standing().uncompleted.of(side),
+                self.conduct().uncompleted.of(side),
                 "after the own move is made and before the clock is pressed",
             ),
             OfferWindow::AfterOwnMove => (
@@ -82,7 +82,7 @@ impl Game {
                 "after the own move",
             ),
             OfferWindow::OwnTurn => (
-                has_move || self.standing().uncompleted.of(side),
+                has_move || self.conduct().uncompleted.of(side),
                 "by the player who has the move",
             ),
         };
@@ -97,11 +97,11 @@ impl Game {
     /// done so before.
     pub(super) fn check_offer(
         &self,
-        standing: &Standing,
+        conduct: &Conduct,
         side: Color,
         history: &History,
     ) -> Result<(), Ruling> {
-        if standing.draw_offer == Some(side) {
+        if conduct.draw_offer == Some(side) {
             let text = format!("{side}'s offer of a draw still stands and needs no repetition.");
             return Err(Ruling::refused(Reason::OfferRepeat, &["9.1.2.1"], text));
         }
@@ -109,7 +109,7 @@ impl Game {
         match parameters.offer_repeat {
             OfferRepeat::Free => {}
             OfferRepeat::Cooldown => {
-                let next = standing
+                let next = conduct
                     .offer_ply
                     .of(side)
                     .map(|ply| ply.saturating_add(parameters.offer_cooldown_plies));
@@ -123,7 +123,7 @@ impl Game {
                 }
             }
             OfferRepeat::Alternate => {
-                if standing.offer_barred.of(side) {
+                if conduct.offer_barred.of(side) {
                     let text = format!(
                         "{side} was refused, and can offer a draw again after {} has offered one \
                          and was refused.",
@@ -133,7 +133,7 @@ impl Game {
                 }
             }
         }
-        if standing.offer_permitted {
+        if conduct.offer_permitted {
             return Ok(());
         }
         self.check_agreement(history)
@@ -157,17 +157,17 @@ impl Game {
         Ok(())
     }
 
-    pub(super) fn lay_offer(&self, standing: &mut Standing, side: Color, ply: u32) {
-        standing.draw_offer = Some(side);
-        standing.offer_ply.set(side, Some(ply));
+    pub(super) fn lay_offer(&self, conduct: &mut Conduct, side: Color, ply: u32) {
+        conduct.draw_offer = Some(side);
+        conduct.offer_ply.set(side, Some(ply));
     }
 
     /// The offer of a side is refused: where offers alternate, the right passes to the other.
-    pub(super) fn refuse_offer_of(&self, standing: &mut Standing, side: Color) {
-        standing.draw_offer = None;
+    pub(super) fn refuse_offer_of(&self, conduct: &mut Conduct, side: Color) {
+        conduct.draw_offer = None;
         if self.profile().parameters.offer_repeat == OfferRepeat::Alternate {
-            standing.offer_barred.set(side, true);
-            standing.offer_barred.set(!side, false);
+            conduct.offer_barred.set(side, true);
+            conduct.offer_barred.set(!side, false);
         }
     }
 
@@ -181,7 +181,7 @@ impl Game {
             let text = "A draw cannot be agreed before each player has made a move.".into();
             return Err(Ruling::refused(Reason::OfferTooEarly, &["5.2.3"], text));
         }
-        if !self.standing().offer_permitted {
+        if !self.conduct().offer_permitted {
             // A claim is an offer too (9.1.2.3), which such a rule does not forbid.
             self.check_agreement(self.history())?;
         }
@@ -194,13 +194,13 @@ impl Game {
     pub(super) fn decide_decline(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
         self.check_offer_stands(side)?;
         let mut draft = self.draft(now);
-        self.refuse_offer_of(&mut draft.standing, !side);
+        self.refuse_offer_of(&mut draft.conduct, !side);
         draft.ruling.citations = vec![cite("9.1.2.1")];
         Ok(draft)
     }
 
     pub(super) fn decide_withdrawal(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
-        if self.standing().draw_offer != Some(side) {
+        if self.conduct().draw_offer != Some(side) {
             let text = format!("No offer of {side} stands.");
             return Err(Ruling::refused(Reason::NoOffer, &["9.1.2.1"], text));
         }
@@ -213,12 +213,12 @@ impl Game {
             ));
         }
         let mut draft = self.draft(now);
-        draft.standing.draw_offer = None;
+        draft.conduct.draw_offer = None;
         Ok(draft)
     }
 
     fn check_offer_stands(&self, side: Color) -> Result<(), Ruling> {
-        if self.standing().draw_offer == Some(!side) {
+        if self.conduct().draw_offer == Some(!side) {
             return Ok(());
         }
         let text = format!("{} has not offered a draw that still stands.", !side);

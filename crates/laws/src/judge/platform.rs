@@ -19,7 +19,7 @@ impl Game {
             AbortRule::EarlyThenMutual => is_early,
         };
         let agreed = parameters.abort == AbortRule::EarlyThenMutual
-            && self.standing().abort_by == Some(!side);
+            && self.conduct().abort_by == Some(!side);
         if alone || agreed {
             let mut draft = self.draft(now);
             draft.end_saying(aborted());
@@ -27,7 +27,7 @@ impl Game {
         }
         if parameters.abort == AbortRule::EarlyThenMutual {
             let mut draft = self.draft(now);
-            draft.standing.abort_by = Some(side);
+            draft.conduct.abort_by = Some(side);
             let text = format!("{side} wants to break the game off, which needs both players now.");
             draft.remark(&["profile"], text);
             return Ok(draft);
@@ -63,7 +63,7 @@ impl Game {
     pub(super) fn decide_connection(&self, side: Color, connected: bool, now: Time) -> Draft {
         let mut draft = self.draft(now);
         let since = if connected { None } else { Some(now) };
-        draft.standing.gone_since.set(side, since);
+        draft.conduct.gone_since.set(side, since);
         draft.remark(
             &["profile"],
             "A lost connection does not stop the clock.".into(),
@@ -82,7 +82,7 @@ impl Game {
             return Err(Ruling::refused(Reason::NotAllowed, &["4.7"], text));
         }
         let mut draft = self.draft(now);
-        draft.standing.take_back_by = Some(side);
+        draft.conduct.take_back_by = Some(side);
         Ok(draft)
     }
 
@@ -92,16 +92,16 @@ impl Game {
         accept: bool,
         now: Time,
     ) -> Result<Draft, Ruling> {
-        let wish = self.standing().take_back_by.filter(|&by| by != side);
+        let wish = self.conduct().take_back_by.filter(|&by| by != side);
         let Some(ply) = wish.and_then(|by| self.last_ply_of(by)) else {
             let text = format!("{} has not asked for a move to be taken back.", !side);
             return Err(Ruling::refused(Reason::NotAllowed, &["4.7"], text));
         };
         let mut draft = self.draft(now);
-        draft.standing.take_back_by = None;
+        draft.conduct.take_back_by = None;
         if accept {
             self.rewind(&mut draft, ply - 1);
-            draft.standing.draw_offer = None;
+            draft.conduct.draw_offer = None;
         }
         Ok(draft)
     }
@@ -125,11 +125,11 @@ impl Game {
         draft.reinstated = Some(ply);
         draft.run_clock(self.side_on_clock(), draft.now);
         for (side, moves) in [(!turn, by_other), (turn, by_turn)] {
-            let uncompleted = u32::from(draft.standing.uncompleted.of(side));
-            let counted = draft.standing.clocks.side(side).moves;
+            let uncompleted = u32::from(draft.conduct.uncompleted.of(side));
+            let counted = draft.conduct.clocks.side(side).moves;
             let left = counted.saturating_sub(moves.saturating_sub(uncompleted));
             if left != counted {
-                let control = draft.standing.clocks.side(side).control.as_ref();
+                let control = draft.conduct.clocks.side(side).control.as_ref();
                 let credit_ms =
                     control.map_or(0, |control| time_of_periods(control, left, counted));
                 if credit_ms > 0 {
@@ -138,7 +138,7 @@ impl Game {
                 }
                 draft.clock(|clocks, now| clocks.set_moves(side, left, now));
             }
-            draft.standing.uncompleted.set(side, false);
+            draft.conduct.uncompleted.set(side, false);
         }
         let to_move = if undone.is_multiple_of(2) {
             turn
@@ -146,8 +146,8 @@ impl Game {
             !turn
         };
         draft.clock(|clocks, now| clocks.switch_to(to_move, now));
-        draft.standing.begin_move();
-        draft.standing.breach = None;
+        draft.conduct.begin_move();
+        draft.conduct.breach = None;
     }
 }
 

@@ -6,10 +6,10 @@ use super::draft::Draft;
 use crate::action::TouchIntent;
 use crate::adjudicate::end_on_board;
 use crate::clock::Time;
+use crate::conduct::{Bound, Touched};
 use crate::game::Game;
 use crate::profile::{OfferDeclinedBy, RookFirstCastling, TouchEnforcement};
 use crate::ruling::{Reason, Ruling};
-use crate::standing::{Bound, Touched};
 
 /// What the side to move is bound to by its hands: duties, each of which narrows down the moves
 /// that the one before it left. The player is free where there is none.
@@ -290,18 +290,15 @@ impl Hands<'_> {
 impl Game {
     /// Returns what the side to move is bound to.
     pub(super) fn obligation(&self) -> Obligation {
-        let standing = self.standing();
-        if standing.touched.is_empty()
-            && standing.released.is_none()
-            && standing.promotion.is_none()
-        {
+        let conduct = self.conduct();
+        if conduct.touched.is_empty() && conduct.released.is_none() && conduct.promotion.is_none() {
             return Obligation::default();
         }
         let hands = self.hands();
         let mut obligation = self.bound_as_obligation(&hands);
         let parameters = &self.profile().parameters;
         let touched = if parameters.touch_move {
-            hands.touched(&self.touches(&standing.touched))
+            hands.touched(&self.touches(&conduct.touched))
         } else {
             Obligation::default()
         };
@@ -309,10 +306,10 @@ impl Game {
             // Nothing kept the hand from releasing another piece, so the touch comes first.
             obligation = obligation.and(touched.clone());
         }
-        if let Some((from, to)) = standing.released {
+        if let Some((from, to)) = conduct.released {
             obligation = obligation.and(hands.released(from, to));
         }
-        if let Some((square, role)) = standing.promotion {
+        if let Some((square, role)) = conduct.promotion {
             let moves = hands.those(|mv| mv.to() == square && mv.promotion() == Some(role));
             let duty = format!("the {role} has touched {square}, so the pawn becomes that");
             obligation = obligation.and(Obligation::to(moves, "4.4.4", duty));
@@ -342,7 +339,7 @@ impl Game {
     /// A move that was announced with a claim goes before everything that is touched after it
     /// (9.5.3).
     fn bound_as_obligation(&self, hands: &Hands<'_>) -> Obligation {
-        let moves = match self.standing().bound {
+        let moves = match self.conduct().bound {
             Some(Bound::Move(bound)) => hands.those(|&mv| self.position().uci(mv) == bound),
             Some(Bound::Piece(square)) => hands.of_piece(square),
             None => return Obligation::default(),
@@ -390,7 +387,7 @@ impl Game {
             return Err(Ruling::refused(Reason::NotAllowed, &["4.3"], text));
         }
         let mut draft = self.draft(now);
-        let is_adjusting = intent == TouchIntent::Adjust && self.standing().adjusting;
+        let is_adjusting = intent == TouchIntent::Adjust && self.conduct().adjusting;
         if is_adjusting || intent == TouchIntent::Accidental {
             return Ok(draft);
         }
@@ -400,7 +397,7 @@ impl Game {
             return Ok(draft);
         }
         self.lay_hands_on(&mut draft, side, squares);
-        draft.standing.touched.order_unknown |= order_unknown;
+        draft.conduct.touched.order_unknown |= order_unknown;
         if intent == TouchIntent::Adjust && draft.outcome.is_none() {
             let text = "It was not announced that pieces would be adjusted, so the touch binds.";
             draft.remark(&["4.2.1", "4.2.2"], text.into());
@@ -416,17 +413,17 @@ impl Game {
             return;
         }
         let parameters = &self.profile().parameters;
-        let is_declined = draft.standing.draw_offer == Some(!side)
+        let is_declined = draft.conduct.draw_offer == Some(!side)
             && parameters.offer_declined_by == OfferDeclinedBy::ReplyOrTouch;
         if is_declined {
-            self.refuse_offer_of(&mut draft.standing, !side);
+            self.refuse_offer_of(&mut draft.conduct, !side);
         }
         if parameters.touch_move || parameters.claim_lost_after_touch {
             for &square in squares {
-                draft.standing.touched.add(square);
+                draft.conduct.touched.add(square);
             }
         }
-        if draft.standing.breach.is_some() {
+        if draft.conduct.breach.is_some() {
             self.end_after_breach(draft);
         }
     }
@@ -434,7 +431,7 @@ impl Game {
     /// A mate or a draw that came with a breach of touch-move stands once the breach can no
     /// longer be claimed (4.8, 5.1.1).
     fn end_after_breach(&self, draft: &mut Draft) {
-        let captures = self.standing().capture_count;
+        let captures = self.conduct().capture_count;
         if draft.outcome.is_none()
             && let Some(outcome) = end_on_board(self.history(), captures, self.profile())
         {
@@ -448,7 +445,7 @@ impl Game {
             return Err(Ruling::refused(Reason::NotYourTurn, &["4.2.1"], text));
         }
         let mut draft = self.draft(now);
-        draft.standing.adjusting = true;
+        draft.conduct.adjusting = true;
         Ok(draft)
     }
 
@@ -462,14 +459,14 @@ impl Game {
         self.check_turn(side)?;
         self.check_own(side, from)?;
         let hands = self.hands();
-        let released = self.standing().released;
+        let released = self.conduct().released;
         if let Some(king) = released
             && let Some(castling) = hands.completed_castling(king, (from, to))
         {
             let mut draft = self.draft(now);
             self.lay_hands_on(&mut draft, side, &[from]);
             if draft.outcome.is_none() {
-                draft.standing.released = Some((castling.from(), castling.to()));
+                draft.conduct.released = Some((castling.from(), castling.to()));
             }
             return Ok(draft);
         }
@@ -484,7 +481,7 @@ impl Game {
         // A piece that was put where it cannot go is taken up again, so that it does not stay.
         let stays = released.is_some_and(|(from, to)| !moves_of(from, to).is_empty());
         if self.profile().parameters.release_final && !stays && draft.outcome.is_none() {
-            draft.standing.released = Some((from, to));
+            draft.conduct.released = Some((from, to));
         }
         Ok(draft)
     }
@@ -527,10 +524,10 @@ impl Game {
         let touched = if pawns.len() == 1 { &pawns[..] } else { &[] };
         self.lay_hands_on(&mut draft, side, touched);
         if self.profile().parameters.release_final
-            && draft.standing.promotion.is_none()
+            && draft.conduct.promotion.is_none()
             && draft.outcome.is_none()
         {
-            draft.standing.promotion = Some((square, role));
+            draft.conduct.promotion = Some((square, role));
         }
         Ok(draft)
     }
@@ -545,19 +542,19 @@ impl Game {
 
     pub(super) fn decide_displacing(&self, side: Color, now: Time) -> Draft {
         let mut draft = self.draft(now);
-        draft.standing.displaced_by = Some(side);
+        draft.conduct.displaced_by = Some(side);
         let text = format!("{side} restores the pieces in the own time.");
         draft.remark(&["7.4"], text);
         draft
     }
 
     pub(super) fn decide_restoring(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
-        if self.standing().displaced_by != Some(side) {
+        if self.conduct().displaced_by != Some(side) {
             let text = format!("{side} has displaced nothing.");
             return Err(Ruling::refused(Reason::NotAllowed, &["7.4"], text));
         }
         let mut draft = self.draft(now);
-        draft.standing.displaced_by = None;
+        draft.conduct.displaced_by = None;
         Ok(draft)
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use referee_chess::{Role, Square};
 use referee_laws::{
-    Allowed, Bonus, CanMate, ClaimDecision, ClaimIntent, ClockSetup, Color, Decision, DrawClaim,
+    Allowed, Bonus, CanMate, ClaimDecision, ClaimIntent, ClaimKind, ClockSetup, Color, Decision,
     Game, GameResult, Intent, Keeper, MateFinding, MoveIntent, NoMate, NoMateKind, PROFILE_NAMES,
     Parameters, Period, Profile, Score, Seat, TimeControl, Timing, TouchIntent, Variant,
 };
@@ -99,15 +99,15 @@ fn move_of(game: &Game, kind: u8, [a, b, c]: [u32; 3]) -> MoveIntent {
 
 fn claim_of(game: &Game, [a, b, c]: [u32; 3]) -> Intent {
     let all = [
-        DrawClaim::Threefold,
-        DrawClaim::Fifty,
-        DrawClaim::PerpetualCheck,
-        DrawClaim::OpponentInsufficient,
-        DrawClaim::IllegalMove,
-        DrawClaim::TouchMove,
-        DrawClaim::QuickplayIncrement,
-        DrawClaim::QuickplayDraw,
-        DrawClaim::OpponentGone,
+        ClaimKind::Threefold,
+        ClaimKind::Fifty,
+        ClaimKind::PerpetualCheck,
+        ClaimKind::OpponentInsufficient,
+        ClaimKind::IllegalMove,
+        ClaimKind::TouchMove,
+        ClaimKind::QuickplayIncrement,
+        ClaimKind::QuickplayDraw,
+        ClaimKind::OpponentGone,
     ];
     Intent::Claim(ClaimIntent {
         claim: pick(&all, a),

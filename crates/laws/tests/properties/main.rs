@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use referee_chess::{CastlingMode, Position, PositionKey};
 use referee_laws::{
-    Action, ClockChange, Effects, Entry, Game, Intent, Ruling, Seat, Sides, Standing, Start,
+    Action, ClockChange, Conduct, Effects, Entry, Game, Intent, Ruling, Seat, Sides, Start,
     Termination, Time, Verdict, adds_up,
 };
 
@@ -17,10 +17,10 @@ fn keys(game: &Game) -> Vec<PositionKey> {
 }
 
 /// The whole state of a game, so that two can be compared.
-fn state(game: &Game) -> (String, Standing, String, Vec<u32>) {
+fn state(game: &Game) -> (String, Conduct, String, Vec<u32>) {
     (
         game.position().to_string(),
-        game.standing().clone(),
+        game.conduct().clone(),
         format!("{:?} {:?}", game.outcome(), keys(game)),
         game.history().illegal_plies().collect(),
     )
@@ -55,10 +55,10 @@ fn check_outcome(game: &Game) -> Result<(), TestCaseError> {
             .all(|citation| citation.text.ends_with('.'))
     );
     prop_assert!(outcome.text.ends_with('.'), "{}", outcome.text);
-    let standing = game.standing();
-    prop_assert_eq!(standing.clocks.running, None);
-    prop_assert_eq!(standing.draw_offer, None);
-    prop_assert_eq!(standing.pending_claim, None);
+    let conduct = game.conduct();
+    prop_assert_eq!(conduct.clocks.running, None);
+    prop_assert_eq!(conduct.draw_offer, None);
+    prop_assert_eq!(conduct.pending_claim, None);
     Ok(())
 }
 
@@ -71,14 +71,14 @@ fn check_entry(before: &Game, entry: &Entry, after: &Game) -> Result<(), TestCas
         ..
     } = &entry.effects;
     let change = ClockChange {
-        clocks: after.standing().clocks.clone(),
+        clocks: after.conduct().clocks.clone(),
         lines: ledger.clone(),
     };
-    if let Err(error) = adds_up(&before.standing().clocks, &change) {
+    if let Err(error) = adds_up(&before.conduct().clocks, &change) {
         return Err(TestCaseError::fail(format!(
             "{error}\n{:?}\n{:?}\n{change:?}",
             entry.action,
-            before.standing().clocks
+            before.conduct().clocks
         )));
     }
     let has_moved = reinstated.is_some() || played.is_some();
@@ -86,25 +86,25 @@ fn check_entry(before: &Game, entry: &Entry, after: &Game) -> Result<(), TestCas
         prop_assert_eq!(before.position().turn(), after.position().turn());
         prop_assert_eq!(keys(before), keys(after));
     }
-    prop_assert!(before.standing().time <= after.standing().time);
+    prop_assert!(before.conduct().time <= after.conduct().time);
     if entry.ruling.verdict == Verdict::Noted && after.outcome().is_none() {
         prop_assert!(!has_moved, "{entry:?}");
-        let touches = &after.standing().touched;
-        let mut kept = before.standing().clone();
+        let touches = &after.conduct().touched;
+        let mut kept = before.conduct().clone();
         kept.touched.clone_from(touches);
         // To touch a piece declines an offer (9.1.2.1).
-        if after.standing().draw_offer.is_none() {
+        if after.conduct().draw_offer.is_none() {
             kept.draw_offer = None;
-            kept.offer_barred = after.standing().offer_barred;
+            kept.offer_barred = after.conduct().offer_barred;
         }
         // An offer that came with the illegal move stands (9.1.2.1).
         if entry.ruling.improper {
-            kept.draw_offer = after.standing().draw_offer;
-            kept.offer_ply = after.standing().offer_ply;
+            kept.draw_offer = after.conduct().draw_offer;
+            kept.offer_ply = after.conduct().offer_ply;
         }
-        kept.clocks.clone_from(&after.standing().clocks);
-        kept.time = after.standing().time;
-        prop_assert_eq!(&kept, after.standing());
+        kept.clocks.clone_from(&after.conduct().clocks);
+        kept.time = after.conduct().time;
+        prop_assert_eq!(&kept, after.conduct());
     }
     if let Some(outcome) = after.outcome()
         && before.outcome().is_none()

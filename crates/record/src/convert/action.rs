@@ -3,7 +3,7 @@
 use referee_api::v1;
 use referee_chess::{Color, Role, Square};
 use referee_laws::{
-    Action, CLOCK_MS_MAX, ClaimDecision, ClaimIntent, Decision, DrawClaim, GameResult, Intent,
+    Action, CLOCK_MS_MAX, ClaimDecision, ClaimIntent, ClaimKind, Decision, GameResult, Intent,
     MoveIntent, Score, Seat, TouchIntent,
 };
 
@@ -108,7 +108,7 @@ impl Reader<'_> {
             Kind::OfferDraw(it) => self.offer(it),
             Kind::AnswerDraw(it) if it.accept => Intent::AcceptDraw,
             Kind::AnswerDraw(_) => Intent::DeclineDraw,
-            Kind::ClaimDraw(it) => self.claim(it),
+            Kind::MakeClaim(it) => self.claim(it),
             Kind::Resign(_) => Intent::Resign,
             Kind::PressClock(it) => Intent::Press {
                 two_hands: it.two_hands,
@@ -121,7 +121,7 @@ impl Reader<'_> {
             },
             Kind::PlacePromotion(it) => Intent::PlacePromotion {
                 square: self.square("action.place_promotion.square", &it.square),
-                role: self.role("action.place_promotion.role", it.role),
+                role: self.role("action.place_promotion.piece", it.piece),
             },
             Kind::DisplacePieces(it) => self.displace(it),
             Kind::RestorePieces(_) => Intent::Restore,
@@ -211,24 +211,24 @@ impl Reader<'_> {
         })
     }
 
-    fn claim(&mut self, message: &v1::ClaimDraw) -> Intent {
-        let field = "action.claim_draw.claim";
-        let claim = DrawClaim::from_v1(self.fields.choice(field, message.claim));
+    fn claim(&mut self, message: &v1::MakeClaim) -> Intent {
+        let field = "action.make_claim.claim";
+        let claim = ClaimKind::from_v1(self.fields.choice(field, message.claim));
         if claim.is_none() {
             self.fields
                 .refuse(field, "is required: say what is claimed");
         }
         let text = &message.intended_move;
-        let field = "action.claim_draw.intended_move";
+        let field = "action.make_claim.intended_move";
         self.fields.length(field, text, limits::MOVE_BYTES_MAX);
         let gone_ms = read_ms(
-            "action.claim_draw.gone",
+            "action.make_claim.gone",
             message.gone,
             CLOCK_MS_MAX,
             self.fields,
         );
         Intent::Claim(ClaimIntent {
-            claim: claim.unwrap_or(DrawClaim::Threefold),
+            claim: claim.unwrap_or(ClaimKind::Threefold),
             intended: (!text.is_empty()).then(|| text.clone()),
             ply: message.ply,
             gone_ms,
@@ -370,15 +370,16 @@ impl Reader<'_> {
     }
 
     fn counters(&mut self, field: &str, message: &v1::SetCounters) -> Decision {
+        let illegal_moves = |side: Option<v1::SideCounters>| side?.illegal_moves;
         for (name, count, max) in [
             (
-                "white_illegal_moves",
-                message.white_illegal_moves,
+                "white.illegal_moves",
+                illegal_moves(message.white),
                 limits::SETUP_ILLEGAL_MOVES_MAX,
             ),
             (
-                "black_illegal_moves",
-                message.black_illegal_moves,
+                "black.illegal_moves",
+                illegal_moves(message.black),
                 limits::SETUP_ILLEGAL_MOVES_MAX,
             ),
             (
@@ -395,8 +396,8 @@ impl Reader<'_> {
             );
         }
         Decision::SetCounters {
-            white_illegal_moves: message.white_illegal_moves,
-            black_illegal_moves: message.black_illegal_moves,
+            white_illegal_moves: illegal_moves(message.white),
+            black_illegal_moves: illegal_moves(message.black),
             plies_without_capture: message.plies_without_capture,
         }
     }
@@ -415,8 +416,10 @@ impl Reader<'_> {
 
     fn role(&mut self, field: &str, number: i32) -> Role {
         Role::from_v1(self.fields.choice(field, number)).unwrap_or_else(|| {
-            self.fields
-                .refuse(field, "is required: a kind of piece, such as ROLE_QUEEN");
+            self.fields.refuse(
+                field,
+                "is required: a kind of piece, such as PIECE_KIND_QUEEN",
+            );
             Role::Queen
         })
     }

@@ -43,29 +43,25 @@ fn read_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) -> Cl
     let Some(setup) = setup else {
         return ClockSetup::default();
     };
-    let mut left =
-        |name: &str, value| read_ms(&format!("{field}.{name}"), value, CLOCK_MS_MAX, fields);
-    let left_ms = [
-        left("white_time_left", setup.white_time_left),
-        left("black_time_left", setup.black_time_left),
-    ];
-    for (name, moves) in [
-        ("white_moves", setup.white_moves),
-        ("black_moves", setup.black_moves),
-    ] {
-        limited(
-            &format!("{field}.{name}"),
-            moves,
-            limits::SETUP_MOVES_MAX,
+    let mut side = |name: &str, side: Option<&v1::SideSetup>| {
+        let Some(side) = side else { return (None, 0) };
+        let (time_left, moves) = (side.time_left, side.moves);
+        let field = format!("{field}.{name}");
+        let left_ms = read_ms(
+            &format!("{field}.time_left"),
+            time_left,
+            CLOCK_MS_MAX,
             fields,
         );
-    }
+        let max = limits::SETUP_MOVES_MAX;
+        limited(&format!("{field}.moves"), moves, max, fields);
+        (left_ms, moves.min(max))
+    };
+    let white = side("white", setup.white.as_ref());
+    let black = side("black", setup.black.as_ref());
     ClockSetup {
-        left_ms,
-        moves: [
-            setup.white_moves.min(limits::SETUP_MOVES_MAX),
-            setup.black_moves.min(limits::SETUP_MOVES_MAX),
-        ],
+        left_ms: [white.0, black.0],
+        moves: [white.1, black.1],
     }
 }
 
@@ -204,16 +200,17 @@ pub fn write_settings(timing: &Timing) -> v1::ClockSettings {
     }
 }
 
-/// Writes both clocks.
-pub fn write_clocks(clocks: &Clocks) -> v1::Clocks {
+/// Writes both clocks of a game whose time somebody keeps.
+pub fn write_clocks(clocks: &Clocks, keeper: Keeper) -> v1::Clocks {
+    let time = |time| write_time(time, keeper);
     v1::Clocks {
         white: Some(write_side(&clocks.white)),
         black: Some(write_side(&clocks.black)),
         running: write_optional(clocks.running).into(),
-        since: clocks.since.map(write_time),
+        since_time: clocks.since.map(time),
         spent: (clocks.spent_ms > 0).then(|| write_ms(clocks.spent_ms)),
         paused: clocks.paused,
-        deadline: clocks.deadline().map(write_time),
+        deadline_time: clocks.deadline().map(time),
     }
 }
 
@@ -245,7 +242,7 @@ pub fn stored_clocks(message: &v1::Clocks, before: &Clocks) -> Result<Clocks, Er
         white: side(&message.white, &before.white)?,
         black: side(&message.black, &before.black)?,
         running: Color::from_v1(message.running()),
-        since: stored_time(message.since)?,
+        since: stored_time(message.since_time)?,
         spent_ms: stored_ms(message.spent)?.unwrap_or_default(),
         paused: message.paused,
     })
@@ -284,12 +281,12 @@ fn stored_side(message: &v1::SideClock, before: &SideClock) -> Result<SideClock,
     })
 }
 
-/// Writes a line of the ledger.
-pub fn write_line(line: &LedgerLine) -> v1::LedgerLine {
+/// Writes a line of the ledger of a game whose time somebody keeps.
+pub fn write_line(line: &LedgerLine, keeper: Keeper) -> v1::LedgerLine {
     v1::LedgerLine {
         side: line.side.to_v1().into(),
         cause: line.cause.to_v1().into(),
-        received: Some(write_time(line.received)),
+        received_time: Some(write_time(line.received, keeper)),
         elapsed: Some(write_ms(line.elapsed_ms)),
         charged: Some(write_ms(line.charged_ms)),
         credited: Some(write_ms(line.credited_ms)),
@@ -309,7 +306,7 @@ pub fn stored_line(message: &v1::LedgerLine) -> Result<LedgerLine, Error> {
             .ok_or_else(|| Error::damaged("the side of a clock"))?,
         cause: LedgerCause::from_v1(message.cause())
             .ok_or_else(|| Error::damaged("the cause of a change of a clock"))?,
-        received: stored_time(message.received)?.unwrap_or_default(),
+        received: stored_time(message.received_time)?.unwrap_or_default(),
         elapsed_ms: ms(message.elapsed)?,
         charged_ms: ms(message.charged)?,
         credited_ms: ms(message.credited)?,

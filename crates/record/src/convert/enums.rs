@@ -4,7 +4,7 @@
 use referee_api::v1;
 use referee_chess::{Color, IllegalReason, PositionIssue, Role};
 use referee_laws::{
-    AbortRule, BothFlags, CanMate, ClaimDecision, DisconnectRule, DrawClaim, DrawRule, FiftyReset,
+    AbortRule, BothFlags, CanMate, ClaimDecision, ClaimKind, DisconnectRule, DrawRule, FiftyReset,
     FlagMode, FlagVsOpenOffer, GameResult, IllegalCounts, IllegalPolicy, Keeper, LedgerCause,
     MateTest, NoMateKind, NoStartRule, OfferDeclinedBy, OfferRepeat, OfferWindow, PressWithoutMove,
     PromotionMissing, RapidArticle, Reason, RookFirstCastling, Score, Seat, Takeback, Termination,
@@ -140,7 +140,7 @@ enum_map! {
     Referee,
 }
 
-enum_map! { Role => v1::Role, besides Unspecified; Pawn, Knight, Bishop, Rook, Queen, King, }
+enum_map! { Role => v1::PieceKind, besides Unspecified; Pawn, Knight, Bishop, Rook, Queen, King, }
 
 enum_map! { Variant => v1::Variant, besides Unspecified; Standard, Chess960, }
 
@@ -153,7 +153,7 @@ enum_map! { Score => v1::Score, besides Unspecified; Zero, Half, One, Other, }
 enum_map! { ClaimDecision => v1::ClaimDecision, besides Unspecified; Accept, Reject, Postpone, }
 
 enum_map! {
-    DrawClaim => v1::DrawClaim, besides Unspecified;
+    ClaimKind => v1::ClaimKind, besides Unspecified;
     Threefold, Fifty, PerpetualCheck, OpponentInsufficient, IllegalMove, TouchMove,
     QuickplayIncrement, QuickplayDraw, OpponentGone,
 }
@@ -339,7 +339,7 @@ mod tests {
             TouchIntent,
             Score,
             ClaimDecision,
-            DrawClaim,
+            ClaimKind,
             LedgerCause,
             GameResult,
             Termination,
@@ -388,7 +388,7 @@ mod tests {
             }
         }
         same::<Role>();
-        same::<DrawClaim>();
+        same::<ClaimKind>();
         same::<LedgerCause>();
         same::<Reason>();
         same::<NoMateKind>();

@@ -2,7 +2,7 @@
 
 use referee_api::v1;
 use referee_chess::Color;
-use referee_laws::{ClockReading, Evidence, NoMate, NoMateKind};
+use referee_laws::{ClockReading, Evidence, Keeper, NoMate, NoMateKind};
 
 use super::enums::InContract;
 use super::position::{stored_piece, stored_square, write_piece};
@@ -19,9 +19,9 @@ pub fn write_no_mate(proof: &NoMate) -> v1::NoMateEvidence {
     }
 }
 
-/// Writes a piece of evidence.
+/// Writes a piece of evidence; its times are those of who keeps the time of the game.
 #[must_use]
-pub fn write_evidence(evidence: &Evidence) -> v1::Evidence {
+pub fn write_evidence(evidence: &Evidence, keeper: Keeper) -> v1::Evidence {
     use v1::evidence::Kind;
     let kind = match evidence {
         Evidence::Repetition(plies) => Kind::Repetition(v1::RepetitionEvidence {
@@ -45,8 +45,8 @@ pub fn write_evidence(evidence: &Evidence) -> v1::Evidence {
         }),
         Evidence::Clock(reading) => Kind::Clock(v1::ClockEvidence {
             side: reading.side.to_v1().into(),
-            received: Some(write_time(reading.received)),
-            deadline: reading.deadline.map(write_time),
+            received_time: Some(write_time(reading.received, keeper)),
+            deadline_time: reading.deadline.map(|time| write_time(time, keeper)),
             left: reading.left_ms.map(write_ms),
             elapsed: Some(write_ms(reading.elapsed_ms)),
         }),
@@ -95,8 +95,8 @@ pub fn stored_evidence(message: &v1::Evidence) -> Result<Evidence, Error> {
         },
         Kind::Clock(clock) => Evidence::Clock(ClockReading {
             side: stored_side(clock.side())?,
-            received: stored_time(clock.received)?.unwrap_or_default(),
-            deadline: stored_time(clock.deadline)?,
+            received: stored_time(clock.received_time)?.unwrap_or_default(),
+            deadline: stored_time(clock.deadline_time)?,
             left_ms: stored_ms(clock.left)?,
             elapsed_ms: stored_ms(clock.elapsed)?.unwrap_or_default(),
         }),

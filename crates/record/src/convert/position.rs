@@ -13,18 +13,15 @@ use crate::error::Error;
 use crate::fields::Fields;
 use crate::limits;
 
-/// Reads the variant that is played: unspecified means standard chess, except for a position that
-/// is named by its Chess960 number.
-pub fn read_variant(
-    field: &str,
-    number: i32,
-    position: Option<&v1::Position>,
-    fields: &mut Fields,
-) -> Variant {
-    let by_number = position.is_some_and(|position| {
-        matches!(position.base, Some(v1::position::Base::Chess960Number(_)))
-    });
-    match Variant::from_v1(fields.choice(field, number)) {
+/// Reads the variant that is played from a position: unspecified means standard chess, except for
+/// a position that is named by its Chess960 number.
+pub fn read_variant(field: &str, position: Option<&v1::Position>, fields: &mut Fields) -> Variant {
+    let Some(position) = position else {
+        return Variant::Standard;
+    };
+    let by_number = matches!(position.base, Some(v1::position::Base::Chess960Number(_)));
+    let field = &format!("{field}.variant");
+    match Variant::from_v1(fields.choice(field, position.variant)) {
         None if by_number => Variant::Chess960,
         None => Variant::Standard,
         Some(Variant::Standard) => {
@@ -256,14 +253,14 @@ fn sentence(text: &str) -> String {
 pub fn write_piece(&(square, piece): &(Square, Piece)) -> v1::PieceOnSquare {
     v1::PieceOnSquare {
         color: piece.color.to_v1().into(),
-        role: piece.role.to_v1().into(),
+        kind: piece.role.to_v1().into(),
         square: square.to_string(),
     }
 }
 
 /// Reads a piece and where it stands from a record.
 pub(crate) fn stored_piece(message: &v1::PieceOnSquare) -> Result<(Square, Piece), Error> {
-    let role = Role::from_v1(message.role()).ok_or_else(|| Error::damaged("a piece"))?;
+    let role = Role::from_v1(message.kind()).ok_or_else(|| Error::damaged("a piece"))?;
     let color = Color::from_v1(message.color()).ok_or_else(|| Error::damaged("a color"))?;
     Ok((stored_square(&message.square)?, Piece { color, role }))
 }

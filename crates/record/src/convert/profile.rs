@@ -2,11 +2,10 @@
 
 use referee_api::v1;
 use referee_laws::{
-    Allowed, PROFILE_NAMES, ParameterError, Parameters, Points, Profile, ProfileError,
+    Allowed, PROFILE_NAMES, ParameterError, Parameters, Points, Profile, ProfileError, Variant,
 };
 
 use super::enums::InContract;
-use super::position::read_variant;
 use crate::fields::Fields;
 use crate::limits;
 
@@ -168,11 +167,11 @@ parameters! {
     points: Points,
 }
 
-/// Reads a rule profile, overrides applied.
+/// Reads the rules of a game of a variant: a profile, overrides applied.
 pub fn read_profile(
     field: &str,
     profile: Option<&v1::RuleProfile>,
-    position: Option<&v1::Position>,
+    variant: Variant,
     fields: &mut Fields,
 ) -> Profile {
     let default = v1::RuleProfile::default();
@@ -183,12 +182,6 @@ pub fn read_profile(
         fields.refuse(&name, error.to_string());
         Profile::fide_standard()
     });
-    let variant = read_variant(
-        &format!("{field}.variant"),
-        message.variant,
-        position,
-        fields,
-    );
     let field = format!("{field}.overrides");
     let overrides = message.overrides.as_ref();
     let words = overrides.map(|message| read_parameters(&field, message, fields));
@@ -220,7 +213,6 @@ pub fn write_profile(profile: &Profile, overrides: Option<v1::RuleParameters>) -
     v1::RuleProfile {
         name: profile.name.to_owned(),
         edition: profile.edition.to_owned(),
-        variant: profile.variant.to_v1().into(),
         overrides,
         parameters: Some(write_parameters(&profile.parameters)),
     }
@@ -247,8 +239,6 @@ pub fn describe_profiles() -> Vec<v1::RuleProfileDescription> {
 
 #[cfg(test)]
 mod tests {
-    use referee_laws::Variant;
-
     use super::*;
 
     /// Writes a profile and reads it back as a stored game is read.
@@ -256,7 +246,7 @@ mod tests {
         let mut message = write_profile(profile, None);
         message.overrides = message.parameters.take();
         let mut fields = Fields::default();
-        let read = read_profile("rule_profile", Some(&message), None, &mut fields);
+        let read = read_profile("rule_profile", Some(&message), profile.variant, &mut fields);
         fields.finish().expect("what was written can be read");
         read
     }

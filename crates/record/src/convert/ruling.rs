@@ -1,7 +1,7 @@
 //! From the rules to the contract: rulings, outcomes, and what a position means.
 
 use referee_api::v1;
-use referee_laws::{Adjudication, Bound, Citation, Outcome, Points, Ruling};
+use referee_laws::{Adjudication, Bound, Citation, Evidence, Keeper, Outcome, Points, Ruling};
 
 use super::enums::{InContract, can_mate_name, write_optional};
 use super::evidence::write_evidence;
@@ -17,9 +17,15 @@ pub fn write_citation(citation: &Citation) -> v1::Citation {
     }
 }
 
-/// Writes the end of a game, or that there is none; the points are those of a scoring.
+fn write_all_evidence(evidence: &[Evidence], keeper: Keeper) -> Vec<v1::Evidence> {
+    let evidence = evidence.iter();
+    evidence.map(|one| write_evidence(one, keeper)).collect()
+}
+
+/// Writes the end of a game, or that there is none; the points are those of a scoring, the times
+/// those of who keeps the time of the game.
 #[must_use]
-pub fn write_outcome(outcome: Option<&Outcome>, points: Points) -> v1::Outcome {
+pub fn write_outcome(outcome: Option<&Outcome>, points: Points, keeper: Keeper) -> v1::Outcome {
     let Some(outcome) = outcome else {
         return v1::Outcome {
             result: v1::GameResult::Ongoing.into(),
@@ -31,7 +37,7 @@ pub fn write_outcome(outcome: Option<&Outcome>, points: Points) -> v1::Outcome {
         result: outcome.result.to_v1().into(),
         termination: outcome.termination.to_v1().into(),
         citations: outcome.citations.iter().map(write_citation).collect(),
-        evidence: outcome.evidence.iter().map(write_evidence).collect(),
+        evidence: write_all_evidence(&outcome.evidence, keeper),
         provisional: outcome.provisional,
         text: outcome.text.clone(),
         white_half_points: half_points.map(|(white, _)| white),
@@ -39,16 +45,17 @@ pub fn write_outcome(outcome: Option<&Outcome>, points: Points) -> v1::Outcome {
     }
 }
 
-/// Writes what the referee says to an action.
+/// Writes what the referee says to an action; the times are those of who keeps the time of the
+/// game.
 #[must_use]
-pub fn write_ruling(ruling: &Ruling) -> v1::Ruling {
+pub fn write_ruling(ruling: &Ruling, keeper: Keeper) -> v1::Ruling {
     v1::Ruling {
         verdict: ruling.verdict.to_v1().into(),
         reason: write_optional(ruling.reason).into(),
         improper: ruling.improper,
         illegal_move: ruling.illegal_move.as_ref().map(write_illegal_move),
         citations: ruling.citations.iter().map(write_citation).collect(),
-        evidence: ruling.evidence.iter().map(write_evidence).collect(),
+        evidence: write_all_evidence(&ruling.evidence, keeper),
         provisional: ruling.provisional,
         text: ruling.text.clone(),
     }
@@ -58,7 +65,12 @@ pub fn write_ruling(ruling: &Ruling) -> v1::Ruling {
 #[must_use]
 pub fn write_adjudication(found: &Adjudication, points: Points) -> v1::Adjudication {
     v1::Adjudication {
-        outcome: Some(write_outcome(found.outcome.as_ref(), points)),
+        // What a position decides by itself names no time.
+        outcome: Some(write_outcome(
+            found.outcome.as_ref(),
+            points,
+            Keeper::Platform,
+        )),
         check: !found.checkers.is_empty(),
         checkers: found.checkers.iter().map(write_piece).collect(),
         repetitions: found.repetition_plies.len() as u32,

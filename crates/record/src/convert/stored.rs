@@ -6,10 +6,10 @@ use referee_api::v1;
 use referee_laws::{Citation, Effects, Game, GameResult, Outcome, Profile, Termination};
 
 use super::clocks::{read_timing, stored_line};
-use super::conduct::stored_standing;
+use super::conduct::stored_conduct;
 use super::enums::InContract;
 use super::evidence::stored_evidence;
-use super::position::read_start;
+use super::position::{read_start, read_variant};
 use super::profile::read_profile;
 use crate::creation::taken_over;
 use crate::error::Error;
@@ -30,7 +30,8 @@ pub fn stored_genesis(bytes: &[u8]) -> Result<(v1::Game, Game), Error> {
         ..stored
     };
     let position = message.initial_position.as_ref();
-    let profile: Profile = read_profile("rule_profile", Some(&resolved), position, &mut fields);
+    let variant = read_variant("initial_position", position, &mut fields);
+    let profile: Profile = read_profile("rule_profile", Some(&resolved), variant, &mut fields);
     let settings = message.clock_settings.as_ref();
     let setup = message.setup.as_ref();
     let timing = read_timing("game", settings, setup, &profile, &mut fields);
@@ -77,7 +78,7 @@ pub fn stored_effects(event: &v1::GameEvent, game: &Game) -> Result<Effects, Err
         reinstated: event.reinstated_ply,
         played,
         is_illegal: event.move_illegal,
-        standing: stored_standing(event, game.standing())?,
+        conduct: stored_conduct(event, game.conduct())?,
         ledger: event
             .ledger
             .iter()

@@ -2,7 +2,8 @@
 //! since 1970.
 
 use prost_types::{Duration, Timestamp};
-use referee_laws::Time;
+use referee_api::v1;
+use referee_laws::{Keeper, Time};
 
 use crate::error::Error;
 use crate::fields::Fields;
@@ -16,10 +17,34 @@ pub fn write_ms(ms: u64) -> Duration {
     }
 }
 
-/// Writes a point of the time line of a game.
+/// Writes a point of the time line of a game: an instant where the referee keeps the time, a
+/// duration on the platform's own line where the platform does.
+///
+/// ```
+/// use referee_api::v1::game_time::Kind;
+/// use referee_laws::{Keeper, Time};
+/// use referee_record::convert::time::{stored_time, write_time};
+///
+/// let time = Time::from_ms(1_500)?;
+/// let told = write_time(time, Keeper::Platform);
+/// assert!(matches!(told.kind, Some(Kind::PlatformTime(_))));
+/// let stamped = write_time(time, Keeper::Referee);
+/// assert!(matches!(stamped.kind, Some(Kind::Instant(_))));
+/// assert_eq!(stored_time(Some(stamped))?, Some(time));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
-pub fn write_time(time: Time) -> Duration {
-    write_ms(time.ms())
+pub fn write_time(time: Time, keeper: Keeper) -> v1::GameTime {
+    use v1::game_time::Kind;
+    let span = write_ms(time.ms());
+    let kind = match keeper {
+        Keeper::Referee => Kind::Instant(Timestamp {
+            seconds: span.seconds,
+            nanos: span.nanos,
+        }),
+        Keeper::Platform => Kind::PlatformTime(span),
+    };
+    v1::GameTime { kind: Some(kind) }
 }
 
 /// Writes a duration that is not longer than the contract can say.
@@ -97,8 +122,18 @@ pub fn stored_ms(value: Option<Duration>) -> Result<Option<u64>, Error> {
 /// # Errors
 ///
 /// Where this program could not have written it.
-pub fn stored_time(value: Option<Duration>) -> Result<Option<Time>, Error> {
-    stored_ms(value)?
+pub fn stored_time(value: Option<v1::GameTime>) -> Result<Option<Time>, Error> {
+    use v1::game_time::Kind;
+    let Some(value) = value else { return Ok(None) };
+    let span = match value.kind {
+        None => return Err(Error::damaged("a time")),
+        Some(Kind::PlatformTime(span)) => span,
+        Some(Kind::Instant(instant)) => Duration {
+            seconds: instant.seconds,
+            nanos: instant.nanos,
+        },
+    };
+    stored_ms(Some(span))?
         .map(|ms| Time::from_ms(ms).map_err(|_| Error::damaged("a time")))
         .transpose()
 }

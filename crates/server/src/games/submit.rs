@@ -15,7 +15,7 @@ use crate::error::ServiceError;
 use crate::limits;
 
 /// The way out of a time that goes backwards.
-const BACKWARDS: &str = "must not be earlier than the action before; the standing of the game \
+const BACKWARDS: &str = "must not be earlier than the action before; the conduct of the game \
                          tells its time";
 
 /// Judges an action on a game and keeps what came of it. Answers when it is on disk.

@@ -11,6 +11,7 @@ use referee_record::convert::InContract;
 use referee_record::convert::enums::can_mate_name;
 use referee_record::convert::evidence::write_no_mate;
 use referee_record::convert::position::read_game;
+use referee_record::convert::position::read_variant;
 use referee_record::convert::profile::read_profile;
 
 use crate::error::ServiceError;
@@ -64,7 +65,8 @@ fn answer(
     let mut fields = Fields::default();
     let position = request.position.as_ref();
     let profile = request.rule_profile.as_ref();
-    let profile = read_profile("rule_profile", profile, position, &mut fields);
+    let variant = read_variant("position", position, &mut fields);
+    let profile = read_profile("rule_profile", profile, variant, &mut fields);
     let side = Color::from_v1(fields.choice("side", request.side));
     if request.budget_nodes > limits::MATE_NODES_MAX {
         let max = limits::MATE_NODES_MAX;

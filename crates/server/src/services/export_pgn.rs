@@ -139,7 +139,7 @@ fn write_tags(live: &FoldedGame, tags: &mut Tags) {
         .map(ToOwned::to_owned)
         .or_else(|| date_of(genesis.create_time.as_ref()?.seconds));
     set(Tags::DATE, date.as_deref());
-    let clocks = &live.game.standing().clocks;
+    let clocks = &live.game.conduct().clocks;
     let control = clocks.white.control.as_ref();
     let same = control == clocks.black.control.as_ref();
     let control = control.filter(|_| same).and_then(TimeControl::to_pgn);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use referee_api::v1;
 use referee_record::convert::action::read_action;
+use referee_record::convert::time::write_us;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 
@@ -44,6 +45,7 @@ impl v1::game_service_server::GameService for GamesService {
         let game = self.games.read(&key).await?;
         Ok(Response::new(v1::GetGameResponse {
             game: Some(game.folded.view()),
+            read_time: Some(write_us(self.games.now_us())),
         }))
     }
 

@@ -144,12 +144,10 @@ fn begin(request: &v1::ImportPgnRequest, game: &Game, control: Option<&TimeContr
         let text = text.unwrap_or_default();
         text[..text.floor_char_boundary(limits::PLAYER_BYTES_MAX)].to_owned()
     };
-    let mut profile = request.rule_profile.clone().unwrap_or_default();
-    profile.variant = match game.start.castling_mode() {
+    let variant = match game.start.castling_mode() {
         CastlingMode::Standard => v1::Variant::Standard,
         CastlingMode::Chess960 => v1::Variant::Chess960,
-    }
-    .into();
+    };
     let fen = Fen(&game.start.to_setup()).to_string();
     let time_control = control.and_then(|control| {
         Some(v1::TimeControl {
@@ -161,10 +159,11 @@ fn begin(request: &v1::ImportPgnRequest, game: &Game, control: Option<&TimeContr
     v1::Game {
         white_player: player(Tags::WHITE),
         black_player: player(Tags::BLACK),
-        rule_profile: Some(profile),
+        rule_profile: request.rule_profile.clone(),
         initial_position: Some(v1::Position {
             base: Some(v1::position::Base::Fen(fen)),
             moves: Vec::new(),
+            variant: variant.into(),
         }),
         labels: request.labels.clone(),
         clock_settings: Some(v1::ClockSettings {

@@ -180,7 +180,7 @@ async fn answer(
         Err(error) => v1::ActionAnswer {
             request_id,
             ruling: None,
-            error: Some(error.to_action_error()),
+            error: Some(error.to_rpc_status()),
             sequence: 0,
         },
     }

@@ -124,12 +124,9 @@ fn adjudicate(
 ) -> Result<v1::AdjudicatePositionResponse, ServiceError> {
     let mut fields = Fields::default();
     let position = request.position.as_ref();
-    let profile = read_profile(
-        "rule_profile",
-        request.rule_profile.as_ref(),
-        position,
-        &mut fields,
-    );
+    let variant = read_variant("position", position, &mut fields);
+    let profile = request.rule_profile.as_ref();
+    let profile = read_profile("rule_profile", profile, variant, &mut fields);
     fields.finish()?;
     let game = read_game("position", position, profile)?;
     Ok(v1::AdjudicatePositionResponse {
@@ -146,12 +143,9 @@ fn validate(request: &v1::ValidateMoveRequest) -> Result<v1::ValidateMoveRespons
     let mut fields = Fields::default();
     check_move_text("move", &request.r#move, &mut fields);
     let position = request.position.as_ref();
-    let profile = read_profile(
-        "rule_profile",
-        request.rule_profile.as_ref(),
-        position,
-        &mut fields,
-    );
+    let variant = read_variant("position", position, &mut fields);
+    let profile = request.rule_profile.as_ref();
+    let profile = read_profile("rule_profile", profile, variant, &mut fields);
     fields.finish()?;
     let game = read_game("position", position, profile)?;
     if let Some(outcome) = game.end_on_board() {
@@ -191,12 +185,7 @@ fn generate(
     request: &v1::GenerateLegalMovesRequest,
 ) -> Result<v1::GenerateLegalMovesResponse, ServiceError> {
     let mut fields = Fields::default();
-    let variant = read_variant(
-        "variant",
-        request.variant,
-        request.position.as_ref(),
-        &mut fields,
-    );
+    let variant = read_variant("position", request.position.as_ref(), &mut fields);
     let from = match request.from_square.as_str() {
         "" => Bitboard::FULL,
         text if text.len() > limits::SQUARE_BYTES_MAX => {
@@ -234,12 +223,7 @@ fn convert(
     request: &v1::ConvertNotationRequest,
 ) -> Result<v1::ConvertNotationResponse, ServiceError> {
     let mut fields = Fields::default();
-    let variant = read_variant(
-        "variant",
-        request.variant,
-        request.position.as_ref(),
-        &mut fields,
-    );
+    let variant = read_variant("position", request.position.as_ref(), &mut fields);
     let target: v1::Notation = fields.choice("target", request.target);
     if request.target == 0 {
         fields.refuse(

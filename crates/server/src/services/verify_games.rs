@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1;
-use referee_laws::{GameResult, Outcome, Points, Profile};
+use referee_laws::{GameResult, Keeper, Outcome, Points, Profile, Variant};
 use referee_pgn::{
     Fault, Game, GameReader, Item, Outcome as Written, Place, Reading, Severity, Tags,
 };
@@ -145,7 +145,12 @@ fn read_first(
         None => (v1::VerifyOptions::default(), None),
     };
     let profile = options.rule_profile.as_ref();
-    let profile = read_profile("options.rule_profile", profile, None, &mut fields);
+    let profile = read_profile(
+        "options.rule_profile",
+        profile,
+        Variant::Standard,
+        &mut fields,
+    );
     fields.finish()?;
     Ok((profile, text))
 }
@@ -199,7 +204,11 @@ fn judge(number: u64, reading: &Reading, profile: &Profile) -> v1::VerifyGamesRe
             .recorded
             .map_or(v1::GameResult::Ongoing, InContract::to_v1)
             .into(),
-        outcome: Some(write_outcome(verdict.outcome.as_ref(), points)),
+        outcome: Some(write_outcome(
+            verdict.outcome.as_ref(),
+            points,
+            Keeper::Platform,
+        )),
         faults: reading.faults.iter().map(write_fault).collect(),
         sound: verdict.is_clean(),
         findings: findings
@@ -243,7 +252,7 @@ pub(super) fn write_fault(fault: &Fault) -> v1::TextFault {
 /// Writes a finding; `None` for what cannot be read, which the faults of the text tell.
 fn write_finding(finding: &Finding, points: Points) -> Option<v1::GameFinding> {
     use v1::game_finding::Kind;
-    let outcome = |outcome: &Outcome| Some(write_outcome(Some(outcome), points));
+    let outcome = |outcome: &Outcome| Some(write_outcome(Some(outcome), points, Keeper::Platform));
     let kind = match finding {
         Finding::IllegalMove { ply, fault } => {
             let Place { line, column, .. } = fault.place;

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use referee_api::v1::{self, ErrorReason};
+use prost::Message;
+use referee_api::v1::ErrorReason;
 use referee_record::{Error as Invalid, Violation};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
@@ -192,21 +193,16 @@ impl ServiceError {
         }
     }
 
-    /// Returns the error as it is sent within a stream that goes on.
-    pub(crate) fn to_action_error(&self) -> v1::ActionError {
-        let parts = self.parts().bounded();
-        let metadata = parts.metadata.into_iter();
-        let violations = parts.violations.into_iter();
-        v1::ActionError {
-            reason: parts.reason.into(),
-            message: parts.message,
-            metadata: metadata
-                .map(|(key, value)| (key.to_owned(), value))
-                .collect(),
-            field_violations: violations
-                .map(|(field, description)| v1::FieldViolation { field, description })
-                .collect(),
-        }
+    /// Returns the error as it is sent within a stream that goes on: what a call would have failed
+    /// with, the same details included.
+    pub(crate) fn to_rpc_status(&self) -> tonic_types::Status {
+        let status = Status::from(self.clone());
+        // The details of a status are the bytes of such a message.
+        tonic_types::Status::decode(status.details()).unwrap_or_else(|_| tonic_types::Status {
+            code: status.code().into(),
+            message: status.message().to_owned(),
+            details: Vec::new(),
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use referee_chess::{Color, Role, Square, UciMove};
 
-use crate::action::DrawClaim;
+use crate::action::ClaimKind;
 use crate::clock::{Clocks, Time};
 use crate::counts::CaptureCount;
 
@@ -64,7 +64,7 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PendingClaim {
     /// What is claimed.
-    pub claim: DrawClaim,
+    pub claim: ClaimKind,
     /// Who claims it.
     pub side: Color,
     /// Whether the arbiter has put off the decision.
@@ -112,7 +112,7 @@ impl<T: Copy> Sides<T> {
 
 /// All that stands in a game besides the position on the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Conduct {
     /// Both clocks.
     pub clocks: Clocks,
     /// The time of the last entry on the time line of the game.
@@ -163,11 +163,11 @@ pub struct Standing {
     pub displaced_by: Option<Color>,
 }
 
-impl Standing {
+impl Conduct {
     /// Returns what stands at the beginning of a game.
     #[must_use]
-    pub fn new(clocks: Clocks) -> Standing {
-        Standing {
+    pub fn new(clocks: Clocks) -> Conduct {
+        Conduct {
             clocks,
             time: Time::default(),
             draw_offer: None,
