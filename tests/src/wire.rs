@@ -11,8 +11,9 @@ use http_body_util::{BodyExt, Full};
 use prost::Message;
 use referee_api::v1::action::Kind;
 use referee_api::v1::{
-    Action, AnswerDraw, ClaimKind, CreateGameRequest, Game, IllegalPolicy, MakeClaim, MakeMove,
-    OfferDraw, Position, Resign, RuleParameters, RuleProfile, Seat, SubmitActionRequest, position,
+    Action, AnswerDraw, ClaimKind, CreateGameRequest, DrawAnswer, Game, IllegalPolicy, MakeClaim,
+    MakeMove, OfferDraw, Position, Resign, RuleParameters, RuleProfile, Seat, SubmitActionRequest,
+    position,
 };
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint};
@@ -183,7 +184,12 @@ pub fn offer() -> Kind {
 /// The answer to an offer.
 #[must_use]
 pub fn answer(accept: bool) -> Kind {
-    Kind::AnswerDraw(AnswerDraw { accept })
+    let answer = match accept {
+        true => DrawAnswer::Accept,
+        false => DrawAnswer::Decline,
+    };
+    let answer = answer.into();
+    Kind::AnswerDraw(AnswerDraw { answer })
 }
 
 /// A claim, of the position on the board where no move is intended.

@@ -230,9 +230,9 @@ async fn every_fault_of_a_profile_is_named_at_once_with_the_way_out() {
         illegal_limit: Some(101),
         takeback: 9,
         points: Some(v1::Points {
-            win_half_points: 201,
-            draw_half_points: 1,
-            loss_half_points: 300,
+            win_half_points: Some(201),
+            draw_half_points: Some(1),
+            loss_half_points: Some(300),
         }),
         ..Default::default()
     };
@@ -256,6 +256,7 @@ async fn every_fault_of_a_profile_is_named_at_once_with_the_way_out() {
         [
             "rule_profile.name",
             "rule_profile.overrides.illegal_limit",
+            "rule_profile.overrides.points.draw_half_points",
             "rule_profile.overrides.points.loss_half_points",
             "rule_profile.overrides.points.win_half_points",
             "rule_profile.overrides.takeback",
@@ -279,9 +280,9 @@ async fn a_game_keeps_the_parameters_it_was_created_with() {
             wrong_claim_penalty_ms: Some(7),
             fifty: v1::DrawRule::Off.into(),
             points: Some(v1::Points {
-                win_half_points: 6,
-                draw_half_points: 2,
-                loss_half_points: 0,
+                win_half_points: Some(6),
+                draw_half_points: Some(2),
+                loss_half_points: Some(0),
             }),
             ..Default::default()
         };

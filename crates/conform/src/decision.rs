@@ -46,7 +46,7 @@ pub(crate) fn read(fields: &Fields) -> Result<Kind, CaseError> {
         "reinstate" | "reinstate_position" => {
             let missing = || fields.error("ply", "is missing");
             let ply = fields.small_number("ply")?.ok_or_else(missing)?;
-            Kind::ReinstatePosition(v1::ReinstatePosition { ply })
+            Kind::ReinstatePosition(v1::ReinstatePosition { ply: Some(ply) })
         }
         "set_counter" | "set_counters" => set_counters(fields)?,
         _ => read_end(action, fields)?,
@@ -59,7 +59,7 @@ fn read_end(action: &str, fields: &Fields) -> Result<Kind, CaseError> {
         "declare_lost" | "device_found" => Kind::DeclareLost(v1::DeclareLost {
             side: fields.required_side("side")?.into(),
             opponent_score: words::score(fields, "opponent_score")?
-                .unwrap_or_default()
+                .unwrap_or(v1::Score::One)
                 .into(),
             device_found: action == "device_found",
         }),
@@ -76,9 +76,10 @@ fn read_end(action: &str, fields: &Fields) -> Result<Kind, CaseError> {
                 black: read("black")?.into(),
             })
         }
-        "forfeit" | "declare_forfeit" => Kind::DeclareForfeit(v1::DeclareForfeit {
-            side: fields.side("side")?.unwrap_or_default().into(),
-        }),
+        "forfeit" | "declare_forfeit" => match fields.side("side")? {
+            Some(side) => Kind::DeclareForfeit(v1::DeclareForfeit { side: side.into() }),
+            None => Kind::DeclareDoubleForfeit(v1::DeclareDoubleForfeit {}),
+        },
         "found_colours_reversed" => Kind::ColorsReversed(v1::ColorsReversed {}),
         "found_wrong_initial_position" => Kind::WrongInitialPosition(v1::WrongInitialPosition {}),
         "observed_both_kings_in_check"
@@ -86,7 +87,7 @@ fn read_end(action: &str, fields: &Fields) -> Result<Kind, CaseError> {
         | "observed_illegal_position" => {
             let still_after_next_move = fields.flag("still_after_next_move")?;
             Kind::IllegalPositionSeen(v1::IllegalPositionSeen {
-                still_after_next_move: still_after_next_move.unwrap_or_default(),
+                still_after_next_move: Some(still_after_next_move.unwrap_or_default()),
             })
         }
         "permit_draw_offer" => Kind::PermitDrawOffer(v1::PermitDrawOffer {}),

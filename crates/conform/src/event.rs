@@ -143,7 +143,7 @@ fn read_play(kind: &str, fields: &Fields) -> Steps {
             let made = v1::MakeMove {
                 r#move: text.to_owned(),
                 offer_draw: fields.flag("offer")?.unwrap_or_default(),
-                not_completed: !fields.flag("completed")?.unwrap_or(true),
+                completed: fields.flag("completed")?,
                 two_hands: fields.flag("two_hands")?.unwrap_or_default(),
                 undetected: !fields.flag("detected")?.unwrap_or(true),
             };
@@ -202,7 +202,7 @@ fn read_hands(kind: &str, fields: &Fields) -> Steps {
 
 fn touch_intent(fields: &Fields) -> Result<v1::TouchIntent, CaseError> {
     match fields.text("intent")? {
-        None | Some("move" | "play") => Ok(v1::TouchIntent::Unspecified),
+        None | Some("move" | "play") => Ok(v1::TouchIntent::Move),
         Some("adjust") => Ok(v1::TouchIntent::Adjust),
         Some("accidental") => Ok(v1::TouchIntent::Accidental),
         Some(text) => {
@@ -222,8 +222,8 @@ fn read_draws(kind: &str, fields: &Fields) -> Steps {
         "offer" => Kind::OfferDraw(v1::OfferDraw {
             condition: fields.text("condition")?.unwrap_or_default().to_owned(),
         }),
-        "accept" => Kind::AnswerDraw(v1::AnswerDraw { accept: true }),
-        "decline" => Kind::AnswerDraw(v1::AnswerDraw { accept: false }),
+        "accept" => answer_draw(v1::DrawAnswer::Accept),
+        "decline" => answer_draw(v1::DrawAnswer::Decline),
         "withdraw_offer" => Kind::WithdrawOffer(v1::WithdrawOffer {}),
         "withdraw_claim" => Kind::WithdrawClaim(v1::WithdrawClaim {}),
         _ => return Ok(None),
@@ -252,14 +252,17 @@ fn read_times(kind: &str, fields: &Fields) -> Steps {
         }
         "both_flags" => {
             let first = match fields.text("first")? {
-                None | Some("unknown") => v1::Color::Unspecified,
-                Some(text) => side(text).ok_or_else(|| {
-                    fields.error("first", format!("must be w, b or unknown, but is '{text}'"))
-                })?,
+                None | Some("unknown") => v1::FirstFlag::Unknown,
+                Some("w") => v1::FirstFlag::White,
+                Some("b") => v1::FirstFlag::Black,
+                Some(text) => {
+                    let reason = format!("must be w, b or unknown, but is '{text}'");
+                    return Err(fields.error("first", reason));
+                }
             };
             arbiter(Kind::ReportBothFlags(v1::ReportBothFlags {
                 first: first.into(),
-                last_period: fields.flag("last_period")?.unwrap_or_default(),
+                last_period: Some(fields.flag("last_period")?.unwrap_or_default()),
             }))
         }
         "start" => arbiter(Kind::StartGame(v1::StartGame {})),
@@ -294,12 +297,12 @@ fn read_others(kind: &str, fields: &Fields) -> Steps {
         "disconnect" | "connect" | "reconnect" => {
             arbiter(Kind::ReportConnection(v1::ReportConnection {
                 side: about(fields)?.into(),
-                connected: kind != "disconnect",
+                connected: Some(kind != "disconnect"),
             }))
         }
-        "takeback_offer" => player(fields, take_back(false, false))?,
-        "takeback_accept" => player(fields, take_back(true, true))?,
-        "takeback_decline" => player(fields, take_back(true, false))?,
+        "takeback_offer" => player(fields, take_back(v1::TakeBackIntent::Request))?,
+        "takeback_accept" => player(fields, take_back(v1::TakeBackIntent::Accept))?,
+        "takeback_decline" => player(fields, take_back(v1::TakeBackIntent::Decline))?,
         "seal" => {
             let text = match fields.text("move")? {
                 Some(text) => text,
@@ -330,6 +333,12 @@ fn read_others(kind: &str, fields: &Fields) -> Steps {
     Ok(Some(steps))
 }
 
-fn take_back(answer: bool, accept: bool) -> Kind {
-    Kind::TakeBack(v1::TakeBack { answer, accept })
+fn take_back(intent: v1::TakeBackIntent) -> Kind {
+    let intent = intent.into();
+    Kind::TakeBack(v1::TakeBack { intent })
+}
+
+fn answer_draw(answer: v1::DrawAnswer) -> Kind {
+    let answer = answer.into();
+    Kind::AnswerDraw(v1::AnswerDraw { answer })
 }

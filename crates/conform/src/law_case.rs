@@ -147,7 +147,7 @@ fn read_clock(setup: &Fields, settings: &mut v1::ClockSettings) -> Result<(), Ca
         settings.time_control = Some(control(periods)?);
         return Ok(());
     }
-    if mode == v1::BonusMode::Unspecified {
+    if mode == v1::BonusMode::None {
         return Ok(());
     }
     let (white, black) = (setup.number("w_ms")?, setup.number("b_ms")?);

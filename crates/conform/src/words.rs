@@ -163,7 +163,7 @@ pub(crate) fn variant(fields: &Fields, name: &str) -> Result<v1::Variant, CaseEr
 /// Reads what a clock gives for each move.
 pub(crate) fn bonus_mode(fields: &Fields, name: &str) -> Result<v1::BonusMode, CaseError> {
     match fields.text(name)? {
-        None | Some("none") => Ok(v1::BonusMode::Unspecified),
+        None | Some("none") => Ok(v1::BonusMode::None),
         Some("fischer") => Ok(v1::BonusMode::Fischer),
         Some("bronstein") => Ok(v1::BonusMode::Bronstein),
         Some("delay") => Ok(v1::BonusMode::Delay),
@@ -177,7 +177,7 @@ pub(crate) fn bonus_mode(fields: &Fields, name: &str) -> Result<v1::BonusMode, C
 /// Returns the word for what a clock gives.
 pub(crate) fn bonus_mode_word(mode: v1::BonusMode) -> &'static str {
     match mode {
-        v1::BonusMode::Unspecified => "none",
+        v1::BonusMode::Unspecified | v1::BonusMode::None => "none",
         v1::BonusMode::Fischer => "fischer",
         v1::BonusMode::Bronstein => "bronstein",
         v1::BonusMode::Delay => "delay",

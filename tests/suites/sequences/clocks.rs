@@ -181,10 +181,14 @@ async fn the_clock_goes_back_with_the_move() {
     let mut board = Board::create(&referee, "ck-08", game).await;
     board.play("e2e4 e7e5").await;
     assert_eq!(clocks(&mut board).await.running(), v1::Color::White);
-    let mut take_back = v1::TakeBack::default();
-    board.accept(Seat::Black, Kind::TakeBack(take_back)).await;
-    (take_back.answer, take_back.accept) = (true, true);
-    board.accept(Seat::White, Kind::TakeBack(take_back)).await;
+    let take_back = |intent: v1::TakeBackIntent| {
+        let intent = intent.into();
+        Kind::TakeBack(v1::TakeBack { intent })
+    };
+    let request = take_back(v1::TakeBackIntent::Request);
+    board.accept(Seat::Black, request).await;
+    let accept = take_back(v1::TakeBackIntent::Accept);
+    board.accept(Seat::White, accept).await;
     assert_eq!(clocks(&mut board).await.running(), v1::Color::Black);
     assert_eq!(board.read().await.moves, ["e2e4"]);
     board

@@ -20,8 +20,12 @@ use super::{Board, changed, ms, reason, result, under};
 const OUT_AND_BACK: &str = "g1f3 g8f6 f3g1 f6g8";
 
 fn take_back(answer: bool) -> Kind {
-    let accept = answer;
-    Kind::TakeBack(v1::TakeBack { answer, accept })
+    let intent = match answer {
+        true => v1::TakeBackIntent::Accept,
+        false => v1::TakeBackIntent::Request,
+    };
+    let intent = intent.into();
+    Kind::TakeBack(v1::TakeBack { intent })
 }
 
 fn mutual_takeback() -> v1::Game {
@@ -219,7 +223,7 @@ async fn a_bare_king_wins_from_nobody() {
         let mut board = Board::create(&referee, id, game).await;
         let gone = v1::ReportConnection {
             side: v1::Color::Black.into(),
-            connected: false,
+            connected: Some(false),
         };
         board
             .accept(Seat::Arbiter, Kind::ReportConnection(gone))

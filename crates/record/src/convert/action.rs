@@ -106,8 +106,7 @@ impl Reader<'_> {
         match kind {
             Kind::MakeMove(it) => self.make_move(it),
             Kind::OfferDraw(it) => self.offer(it),
-            Kind::AnswerDraw(it) if it.accept => Intent::AcceptDraw,
-            Kind::AnswerDraw(_) => Intent::DeclineDraw,
+            Kind::AnswerDraw(it) => self.answer(it),
             Kind::MakeClaim(it) => self.claim(it),
             Kind::Resign(_) => Intent::Resign,
             Kind::PressClock(it) => Intent::Press {
@@ -132,10 +131,7 @@ impl Reader<'_> {
                 observed: !it.unnoticed,
                 moves_completed: it.moves_completed,
             },
-            Kind::ReportBothFlags(it) => Intent::BothFlags {
-                first: self.any_color("action.report_both_flags.first", it.first),
-                last_period: it.last_period,
-            },
+            Kind::ReportBothFlags(it) => self.both_flags(it),
             Kind::StartGame(_) => Intent::Start,
             Kind::Arrive(_) => Intent::Arrive,
             Kind::ReportDefaultTime(_) => Intent::DefaultTime,
@@ -147,10 +143,9 @@ impl Reader<'_> {
             },
             Kind::ReportConnection(it) => Intent::Connection {
                 side: self.color("action.report_connection.side", it.side),
-                connected: it.connected,
+                connected: self.flag("action.report_connection.connected", it.connected),
             },
-            Kind::TakeBack(it) if it.answer => Intent::AnswerTakeBack { accept: it.accept },
-            Kind::TakeBack(_) => Intent::TakeBack,
+            Kind::TakeBack(it) => self.take_back(it),
             Kind::SealMove(it) => self.seal(it),
             Kind::SignResult(it) => self.signed(it),
             Kind::ArbiterDecision(it) => self.arbiter(it),
@@ -165,6 +160,64 @@ impl Reader<'_> {
         Intent::OfferDraw {
             conditional: !message.condition.is_empty(),
         }
+    }
+
+    fn answer(&mut self, message: &v1::AnswerDraw) -> Intent {
+        let field = "action.answer_draw.answer";
+        match self.fields.choice(field, message.answer) {
+            v1::DrawAnswer::Accept => Intent::AcceptDraw,
+            v1::DrawAnswer::Decline => Intent::DeclineDraw,
+            v1::DrawAnswer::Unspecified => {
+                self.fields.refuse(
+                    field,
+                    "is required: DRAW_ANSWER_ACCEPT or DRAW_ANSWER_DECLINE",
+                );
+                Intent::DeclineDraw
+            }
+        }
+    }
+
+    fn take_back(&mut self, message: &v1::TakeBack) -> Intent {
+        let field = "action.take_back.intent";
+        match self.fields.choice(field, message.intent) {
+            v1::TakeBackIntent::Request => Intent::TakeBack,
+            v1::TakeBackIntent::Accept => Intent::AnswerTakeBack { accept: true },
+            v1::TakeBackIntent::Decline => Intent::AnswerTakeBack { accept: false },
+            v1::TakeBackIntent::Unspecified => {
+                self.fields.refuse(
+                    field,
+                    "is required: whether a move is wanted back or the wish is answered, such as \
+                     TAKE_BACK_INTENT_REQUEST",
+                );
+                Intent::TakeBack
+            }
+        }
+    }
+
+    fn both_flags(&mut self, message: &v1::ReportBothFlags) -> Intent {
+        let field = "action.report_both_flags.first";
+        let first = match self.fields.choice(field, message.first) {
+            v1::FirstFlag::White => Some(Color::White),
+            v1::FirstFlag::Black => Some(Color::Black),
+            v1::FirstFlag::Unknown => None,
+            v1::FirstFlag::Unspecified => {
+                self.fields.refuse(
+                    field,
+                    "is required: whose flag fell first, or FIRST_FLAG_UNKNOWN",
+                );
+                None
+            }
+        };
+        Intent::BothFlags {
+            first,
+            last_period: self.flag("action.report_both_flags.last_period", message.last_period),
+        }
+    }
+
+    /// Reads a flag that has to be given.
+    fn flag(&mut self, field: &str, value: Option<bool>) -> bool {
+        let value = self.fields.required(field, value);
+        value.unwrap_or_default()
     }
 
     fn displace(&mut self, message: &v1::DisplacePieces) -> Intent {
@@ -205,7 +258,7 @@ impl Reader<'_> {
         Intent::Move(MoveIntent {
             text: message.r#move.clone(),
             offer_draw: message.offer_draw,
-            completed: !message.not_completed,
+            completed: message.completed.unwrap_or(true),
             two_hands: message.two_hands,
             undetected: message.undetected,
         })
@@ -246,13 +299,12 @@ impl Reader<'_> {
             .count(field, "squares", count, limits::TOUCHED_SQUARES_MAX);
         let squares = message.squares.iter().take(limits::TOUCHED_SQUARES_MAX);
         let squares = squares.map(|name| self.square(field, name)).collect();
-        let intent = self
-            .fields
-            .choice("action.touch_pieces.intent", message.intent);
+        let field = "action.touch_pieces.intent";
+        let intent = TouchIntent::from_v1(self.fields.choice(field, message.intent));
         Intent::Touch {
             squares,
             order_unknown: message.order_unknown,
-            intent: TouchIntent::from_v1(intent).unwrap_or_default(),
+            intent: self.fields.required(field, intent).unwrap_or_default(),
         }
     }
 
@@ -307,17 +359,17 @@ impl Reader<'_> {
         use v1::arbiter_decision::Kind;
         let field = |name: &str| format!("action.arbiter_decision.{name}");
         match kind {
-            Kind::SetClocks(it) => Decision::SetClocks {
-                white_ms: self.clock_ms(&field("set_clocks.white"), it.white),
-                black_ms: self.clock_ms(&field("set_clocks.black"), it.black),
-            },
-            Kind::PenaltyTime(it) => Decision::PenaltyTime {
-                side: self.color(&field("penalty_time.side"), it.side),
-                deduct_ms: self.day_ms(&field("penalty_time.deduct"), it.deduct),
-                add_opponent_ms: self.day_ms(&field("penalty_time.add_opponent"), it.add_opponent),
-            },
+            Kind::SetClocks(it) => self.set_clocks(&field("set_clocks"), it),
+            Kind::PenaltyTime(it) => self.penalty(&field("penalty_time"), it),
             Kind::ExtraTime(it) => self.extra_time(&field("extra_time"), it),
-            Kind::ReinstatePosition(it) => Decision::Reinstate { ply: it.ply },
+            Kind::ReinstatePosition(it) => {
+                let ply = self
+                    .fields
+                    .required(&field("reinstate_position.ply"), it.ply);
+                Decision::Reinstate {
+                    ply: ply.unwrap_or_default(),
+                }
+            }
             Kind::DeclareLost(it) => self.declare_lost(&field("declare_lost"), it),
             Kind::DeclareLostByBoth(_) => Decision::DeclareLostByBoth,
             Kind::SetScore(it) => Decision::SetScore {
@@ -325,12 +377,16 @@ impl Reader<'_> {
                 black: self.required_score(&field("set_score.black"), it.black),
             },
             Kind::DeclareForfeit(it) => Decision::DeclareForfeit {
-                side: self.any_color(&field("declare_forfeit.side"), it.side),
+                side: Some(self.color(&field("declare_forfeit.side"), it.side)),
             },
+            Kind::DeclareDoubleForfeit(_) => Decision::DeclareForfeit { side: None },
             Kind::ColorsReversed(_) => Decision::ColorsReversed,
             Kind::WrongInitialPosition(_) => Decision::WrongInitialPosition,
             Kind::IllegalPositionSeen(it) => Decision::IllegalPositionSeen {
-                still_after_next_move: it.still_after_next_move,
+                still_after_next_move: self.flag(
+                    &field("illegal_position_seen.still_after_next_move"),
+                    it.still_after_next_move,
+                ),
             },
             Kind::PermitDrawOffer(_) => Decision::PermitDrawOffer,
             Kind::DecideClaim(it) => self.decide_claim(&field("decide_claim"), it),
@@ -339,6 +395,37 @@ impl Reader<'_> {
             Kind::Warn(it) => Decision::Warn {
                 side: self.color(&field("warn.side"), it.side),
             },
+        }
+    }
+
+    fn set_clocks(&mut self, field: &str, message: &v1::SetClocks) -> Decision {
+        if message.white.is_none() && message.black.is_none() {
+            self.fields
+                .refuse(field, "must set the time of white, of black, or of both");
+        }
+        Decision::SetClocks {
+            white_ms: self.clock_ms(&format!("{field}.white"), message.white),
+            black_ms: self.clock_ms(&format!("{field}.black"), message.black),
+        }
+    }
+
+    fn penalty(&mut self, field: &str, message: &v1::PenaltyTime) -> Decision {
+        let side = self.color(&format!("{field}.side"), message.side);
+        let there = [message.deduct, message.add_opponent];
+        if there
+            .iter()
+            .flatten()
+            .all(|time| *time == prost_types::Duration::default())
+        {
+            self.fields.refuse(
+                field,
+                "must say what the player loses (deduct) or the opponent gets (add_opponent)",
+            );
+        }
+        Decision::PenaltyTime {
+            side,
+            deduct_ms: self.day_ms(&format!("{field}.deduct"), message.deduct),
+            add_opponent_ms: self.day_ms(&format!("{field}.add_opponent"), message.add_opponent),
         }
     }
 
@@ -355,9 +442,7 @@ impl Reader<'_> {
         let score = format!("{field}.opponent_score");
         Decision::DeclareLost {
             side: self.color(&format!("{field}.side"), message.side),
-            opponent_score: self
-                .score(&score, message.opponent_score)
-                .unwrap_or(Score::One),
+            opponent_score: self.required_score(&score, message.opponent_score),
             device_found: message.device_found,
         }
     }
@@ -395,6 +480,13 @@ impl Reader<'_> {
                 self.fields,
             );
         }
+        let is_set = illegal_moves(message.white).is_some()
+            || illegal_moves(message.black).is_some()
+            || message.plies_without_capture.is_some();
+        if !is_set {
+            let empty = "must set the illegal moves of white or black, or plies_without_capture";
+            self.fields.refuse(field, empty);
+        }
         Decision::SetCounters {
             white_illegal_moves: illegal_moves(message.white),
             black_illegal_moves: illegal_moves(message.black),
@@ -424,12 +516,8 @@ impl Reader<'_> {
         })
     }
 
-    fn any_color(&mut self, field: &str, number: i32) -> Option<Color> {
-        Color::from_v1(self.fields.choice(field, number))
-    }
-
     fn color(&mut self, field: &str, number: i32) -> Color {
-        self.any_color(field, number).unwrap_or_else(|| {
+        Color::from_v1(self.fields.choice(field, number)).unwrap_or_else(|| {
             self.fields
                 .refuse(field, "is required: COLOR_WHITE or COLOR_BLACK");
             Color::White

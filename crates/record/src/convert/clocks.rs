@@ -137,10 +137,11 @@ fn read_period(field: &str, message: &v1::TimePeriod, fields: &mut Fields) -> Pe
     )
     .unwrap_or_default();
     let mode = fields.choice(&format!("{field}.bonus_mode"), message.bonus_mode);
-    if mode == v1::BonusMode::Unspecified && bonus_ms > 0 {
+    let says_nothing = matches!(mode, v1::BonusMode::Unspecified | v1::BonusMode::None);
+    if says_nothing && bonus_ms > 0 {
         fields.refuse(
             &format!("{field}.bonus_mode"),
-            "is required with a bonus: say what it does, such as BONUS_MODE_FISCHER",
+            "must say what the bonus does, such as BONUS_MODE_FISCHER",
         );
     }
     Period {
@@ -157,14 +158,14 @@ macro_rules! bonus_modes {
         fn read_bonus(mode: v1::BonusMode, ms: u64) -> Bonus {
             match mode {
                 _ if ms == 0 => Bonus::None,
-                v1::BonusMode::Unspecified => Bonus::None,
+                v1::BonusMode::Unspecified | v1::BonusMode::None => Bonus::None,
                 $(v1::BonusMode::$mode => Bonus::$mode(ms),)+
             }
         }
 
         fn bonus_mode(bonus: Bonus) -> v1::BonusMode {
             match bonus {
-                Bonus::None => v1::BonusMode::Unspecified,
+                Bonus::None => v1::BonusMode::None,
                 $(Bonus::$mode(_) => v1::BonusMode::$mode,)+
             }
         }

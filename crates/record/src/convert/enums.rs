@@ -146,7 +146,10 @@ enum_map! { Variant => v1::Variant, besides Unspecified; Standard, Chess960, }
 
 enum_map! { Keeper => v1::ClockKeeper, besides Unspecified; Referee, Platform, }
 
-enum_map! { TouchIntent => v1::TouchIntent; Play = Unspecified, Adjust, Accidental, }
+enum_map! {
+    TouchIntent => v1::TouchIntent, besides Unspecified;
+    Play = Move, Adjust, Accidental,
+}
 
 enum_map! { Score => v1::Score, besides Unspecified; Zero, Half, One, Other, }
 

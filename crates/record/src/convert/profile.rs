@@ -26,13 +26,12 @@ where
 fn read_points(field: &str, message: Option<&v1::Points>, fields: &mut Fields) -> Option<String> {
     let message = message?;
     let max = Parameters::HALF_POINTS_MAX;
-    let mut read = |name: &str, points: u32| {
+    let mut read = |name: &str, points: Option<u32>| {
+        let path = format!("{field}.points.{name}");
+        let points = fields.required(&path, points).unwrap_or_default();
         if points > max {
             let allowed = Allowed::NumberUpTo(max);
-            fields.refuse(
-                &format!("{field}.points.{name}"),
-                format!("must be {allowed}"),
-            );
+            fields.refuse(&path, format!("must be {allowed}"));
         }
         points.min(max)
     };
@@ -46,9 +45,9 @@ fn read_points(field: &str, message: Option<&v1::Points>, fields: &mut Fields) -
 
 fn write_points(points: Points) -> v1::Points {
     v1::Points {
-        win_half_points: points.win,
-        draw_half_points: points.draw,
-        loss_half_points: points.loss,
+        win_half_points: Some(points.win),
+        draw_half_points: Some(points.draw),
+        loss_half_points: Some(points.loss),
     }
 }
 
@@ -167,8 +166,91 @@ parameters! {
     points: Points,
 }
 
-/// Reads the rules of a game of a variant: a profile, overrides applied.
+/// Reads the rules that a caller asks for, for a game of a variant: a profile, overrides applied.
 pub fn read_profile(
+    field: &str,
+    profile: Option<&v1::RuleProfile>,
+    variant: Variant,
+    fields: &mut Fields,
+) -> Profile {
+    if let Some(overrides) = profile.and_then(|profile| profile.overrides.as_ref()) {
+        check_overrides(&format!("{field}.overrides"), overrides, fields);
+    }
+    resolve_profile(field, profile, variant, fields)
+}
+
+/// Refuses what is changed without effect, because of another change.
+fn check_overrides(field: &str, changed: &v1::RuleParameters, fields: &mut Fields) {
+    use v1::{AbortRule, DisconnectRule, IllegalPolicy, MateTest, OfferRepeat, PressWithoutMove};
+    let is_above_0 = |number: Option<u32>| number.is_some_and(|number| number > 0);
+    let repeats = changed.offer_repeat();
+    for (is_idle, parameter, reason) in [
+        (
+            changed.touch_move == Some(false) && changed.touch_enforcement != 0,
+            "touch_enforcement",
+            "touch_move is false",
+        ),
+        (
+            changed.guideline_iii == Some(false) && changed.guideline_iii_4 == Some(true),
+            "guideline_iii_4",
+            "guideline_iii is false",
+        ),
+        (
+            changed.illegal_policy() == IllegalPolicy::Refuse
+                && changed.press_without_move() != PressWithoutMove::Illegal
+                && is_above_0(changed.illegal_limit),
+            "illegal_limit",
+            "illegal_policy refuses illegal moves, and press_without_move is not ILLEGAL either",
+        ),
+        (
+            !matches!(repeats, OfferRepeat::Unspecified | OfferRepeat::Cooldown)
+                && is_above_0(changed.offer_cooldown_plies),
+            "offer_cooldown_plies",
+            "offer_repeat asks for no cooldown",
+        ),
+        (
+            changed.dead_position() == MateTest::Off && changed.dead_position_claim == Some(true),
+            "dead_position_claim",
+            "dead_position is off",
+        ),
+        (
+            changed.abort() == AbortRule::Never && is_above_0(changed.abort_plies),
+            "abort_plies",
+            "abort is never",
+        ),
+        (
+            changed.disconnect() == DisconnectRule::Ignored
+                && is_above_0(changed.disconnect_grace_ms),
+            "disconnect_grace_ms",
+            "disconnect is ignored",
+        ),
+    ] {
+        if is_idle {
+            let idle = format!("has no effect, since {reason}; leave one of the two out");
+            fields.refuse(&format!("{field}.{parameter}"), idle);
+        }
+    }
+    if let Some(points) = &changed.points {
+        let [win, draw, loss] = [
+            points.win_half_points,
+            points.draw_half_points,
+            points.loss_half_points,
+        ];
+        for (name, more, less, than) in
+            [("win", win, draw, "a draw"), ("draw", draw, loss, "a loss")]
+        {
+            if let (Some(more), Some(less)) = (more, less)
+                && more < less
+            {
+                let path = format!("{field}.points.{name}_half_points");
+                fields.refuse(&path, format!("must not be less than for {than}"));
+            }
+        }
+    }
+}
+
+/// Reads the rules of a game of a variant, as they were asked for or stored.
+pub(crate) fn resolve_profile(
     field: &str,
     profile: Option<&v1::RuleProfile>,
     variant: Variant,
@@ -246,7 +328,7 @@ mod tests {
         let mut message = write_profile(profile, None);
         message.overrides = message.parameters.take();
         let mut fields = Fields::default();
-        let read = read_profile("rule_profile", Some(&message), profile.variant, &mut fields);
+        let read = resolve_profile("rule_profile", Some(&message), profile.variant, &mut fields);
         fields.finish().expect("what was written can be read");
         read
     }

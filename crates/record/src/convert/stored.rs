@@ -10,7 +10,7 @@ use super::conduct::stored_conduct;
 use super::enums::InContract;
 use super::evidence::stored_evidence;
 use super::position::{read_start, read_variant};
-use super::profile::read_profile;
+use super::profile::resolve_profile;
 use crate::creation::taken_over;
 use crate::error::Error;
 use crate::fields::Fields;
@@ -31,7 +31,7 @@ pub fn stored_genesis(bytes: &[u8]) -> Result<(v1::Game, Game), Error> {
     };
     let position = message.initial_position.as_ref();
     let variant = read_variant("initial_position", position, &mut fields);
-    let profile: Profile = read_profile("rule_profile", Some(&resolved), variant, &mut fields);
+    let profile: Profile = resolve_profile("rule_profile", Some(&resolved), variant, &mut fields);
     let settings = message.clock_settings.as_ref();
     let setup = message.setup.as_ref();
     let timing = read_timing("game", settings, setup, &profile, &mut fields);

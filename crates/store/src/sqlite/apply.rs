@@ -4,7 +4,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::query::{self, Conduct};
+use super::query::{self, Standing};
 use super::request::{Digest, KEY_BYTES, digest};
 use super::writer::Writer;
 use crate::chain;
@@ -368,12 +368,12 @@ impl Writer {
         let Some(mut head) = head else {
             return Ok(None);
         };
-        let conduct = Conduct {
+        let standing = Standing {
             sequence: head.sequence,
             position: head.position,
             newest: newest.len(),
         };
-        let positions = query::newest_positions(&self.connection, head.game_id, conduct, 0)?;
+        let positions = query::newest_positions(&self.connection, head.game_id, standing, 0)?;
         head.newest = newest
             .into_iter()
             .zip(positions)

@@ -13,7 +13,7 @@ const POSITION_BYTES: usize = size_of::<i64>();
 
 /// Where the entries of a game end.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Conduct {
+pub(super) struct Standing {
     /// The sequence of the last entry.
     pub(super) sequence: i64,
     /// Its position.
@@ -132,9 +132,9 @@ pub(super) fn answer(
     let found = match newest.iter().position(|key| *key == request.key) {
         None => indexed_answer(connection, game_id, request)?,
         Some(index) => {
-            let conduct = conduct(connection, game_id)?;
-            let after = conduct.sequence - (newest.len() - index) as i64;
-            let positions = newest_positions(connection, game_id, conduct, after)?;
+            let standing = standing(connection, game_id)?;
+            let after = standing.sequence - (newest.len() - index) as i64;
+            let positions = newest_positions(connection, game_id, standing, after)?;
             match positions.first() {
                 Some(position) => Some(entry_answer(connection, game_id, *position)?),
                 None => None,
@@ -229,9 +229,9 @@ fn positions(
     after: i64,
     limit: usize,
 ) -> rusqlite::Result<Vec<i64>> {
-    let conduct = conduct(connection, game_id)?;
+    let standing = standing(connection, game_id)?;
     let mut positions = Vec::new();
-    if after < conduct.sequence - conduct.newest as i64 {
+    if after < standing.sequence - standing.newest as i64 {
         let mut statement = connection.prepare_cached(
             "SELECT sequence, positions FROM runs \
              WHERE game_id = ?1 AND sequence > ?2 ORDER BY sequence",
@@ -248,7 +248,7 @@ fn positions(
         }
     }
     if positions.len() < limit {
-        positions.extend(newest_positions(connection, game_id, conduct, after)?);
+        positions.extend(newest_positions(connection, game_id, standing, after)?);
     }
     positions.truncate(limit);
     Ok(positions)
@@ -260,14 +260,14 @@ fn positions(
 pub(super) fn newest_positions(
     connection: &Connection,
     game_id: i64,
-    conduct: Conduct,
+    standing: Standing,
     after: i64,
 ) -> rusqlite::Result<Vec<i64>> {
-    let count = usize::try_from(conduct.sequence.saturating_sub(after)).unwrap_or(0);
-    let count = count.min(conduct.newest);
+    let count = usize::try_from(standing.sequence.saturating_sub(after)).unwrap_or(0);
+    let count = count.min(standing.newest);
     let mut statement = connection
         .prepare_cached("SELECT previous FROM entries WHERE position = ?1 AND game_id = ?2")?;
-    let (mut positions, mut position) = (Vec::with_capacity(count), conduct.position);
+    let (mut positions, mut position) = (Vec::with_capacity(count), standing.position);
     while positions.len() < count {
         positions.push(position);
         if positions.len() < count {
@@ -284,11 +284,11 @@ pub(super) fn newest_positions(
 }
 
 /// Where the entries of a game end.
-fn conduct(connection: &Connection, game_id: i64) -> rusqlite::Result<Conduct> {
+fn standing(connection: &Connection, game_id: i64) -> rusqlite::Result<Standing> {
     connection
         .prepare_cached("SELECT sequence, position, length(newest) FROM heads WHERE game_id = ?1")?
         .query_row([game_id], |row| {
-            Ok(Conduct {
+            Ok(Standing {
                 sequence: row.get(0)?,
                 position: row.get(1)?,
                 newest: row.get::<_, u32>(2)? as usize / KEY_BYTES,
