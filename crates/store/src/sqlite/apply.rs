@@ -248,7 +248,8 @@ impl Writer {
         if inserted == 0 {
             return Ok(None);
         }
-        self.note_block(head.platform_id, position)?;
+        self.block
+            .note(&self.connection, head.platform_id, position)?;
         self.last_position = position;
         head.sequence = sequence;
         head.position = position;
