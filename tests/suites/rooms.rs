@@ -85,16 +85,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         "an error names moves as UCI writes them, and reading UCI makes the error",
     ),
     (
-        "laws",
-        &["judge/illegal.rs", "judge/moves.rs"],
-        "an illegal move is judged as a move, and a move may be an illegal one",
-    ),
-    (
-        "laws",
-        &["profile/mod.rs", "profile/table.rs"],
-        "the table is read as profiles, and a profile is found in the table",
-    ),
-    (
         "mate",
         &["guards.rs", "saturate.rs"],
         "guards narrow what a man can reach, and what it can reach makes a guard",
@@ -106,15 +96,8 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "store",
-        &[
-            "sqlite/deadlines.rs",
-            "sqlite/heartbeat.rs",
-            "sqlite/index.rs",
-            "sqlite/judge.rs",
-            "sqlite/mod.rs",
-            "sqlite/writer.rs",
-        ],
-        "the engine, and the thread that writes for it",
+        &["sqlite/apply.rs", "sqlite/writer.rs"],
+        "the writer remembers heads of games, and what is written to them is a method of it",
     ),
 ];
 
