@@ -94,11 +94,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         &["export.rs", "game.rs"],
         "a game is written by a method of it",
     ),
-    (
-        "store",
-        &["sqlite/apply.rs", "sqlite/writer.rs"],
-        "the writer remembers heads of games, and what is written to them is a method of it",
-    ),
 ];
 
 /// What a pure room must not even reach through others.

@@ -5,6 +5,7 @@ mod connection;
 mod deadlines;
 mod facets;
 mod fault;
+mod head;
 mod index;
 mod list;
 mod liveness;

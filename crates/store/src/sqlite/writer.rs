@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rusqlite::Connection;
 use tokio::sync::watch;
 
-use super::apply::Head;
 use super::fault;
+use super::head::Head;
 use super::log::{self, Block};
 use super::options::SqliteOptions;
 use crate::committer::{Engine, Failure};
