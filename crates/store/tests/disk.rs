@@ -48,9 +48,34 @@ async fn child(path: &str) {
         note(&row.key, row.chain_head);
         games.push(row.key);
     }
+    let stored = fill(&store, &key).await;
+    check_full(&store, &key, &games, stored).await;
+    lift_limit();
+
+    // What failed is repeated under the same request ids, and the game goes on.
+    let again = (stored..stored + 60).map(|sequence| large(&key, sequence));
+    for answer in at_once(appends(&store, again)).await {
+        assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
+    }
+    store_one(&store, refusal(&key, stored + 60, "bad")).await;
+    for answer in at_once(appends(&store, games.iter().map(|game| large(game, 0)))).await {
+        assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
+    }
+    assert_eq!(store.ready().await, Ok(Ready::Writable));
+    create(&store, new_game("p", "h")).await;
+    assert_eq!(check_record(&store, &key).await.len() as i64, stored + 60);
+    store.close().await.expect("the store closes");
+
+    let store = SqliteStore::open(path).expect("the store opens");
+    assert_eq!(check_record(&store, &key).await.len() as i64, stored + 60);
+    println!("the store went on");
+}
+
+/// Appends to a game until the disk takes nothing; returns the number of entries.
+async fn fill(store: &SqliteStore, key: &GameKey) -> i64 {
     let mut stored = 0;
     let reason = loop {
-        match store.append(large(&key, stored)).await {
+        match store.append(large(key, stored)).await {
             Ok(Appended::Stored { sequence, .. }) => stored = sequence,
             Err(AppendError::Fault(Fault::ReadOnly { reason })) => break reason,
             other => panic!("{other:?}"),
@@ -61,15 +86,19 @@ async fn child(path: &str) {
         );
     };
     println!("after {stored} entries: {reason}");
+    stored
+}
 
+/// Checks what a store does on a full disk, in which a game has so many entries and others none.
+async fn check_full(store: &SqliteStore, key: &GameKey, games: &[GameKey], stored: i64) {
     // A whole batch fails, and all of it.
-    let mut batch = appends(&store, games.iter().map(|game| large(game, 0)));
-    batch.push(store.append(refusal(&key, stored, "bad")));
+    let mut batch = appends(store, games.iter().map(|game| large(game, 0)));
+    batch.push(store.append(refusal(key, stored, "bad")));
     for answer in at_once(batch).await {
         assert!(is_read_only(&answer), "{answer:?}");
     }
     // What waited for a write that failed is not written over it.
-    let game = appends(&store, (stored..stored + 3).map(|it| large(&key, it)));
+    let game = appends(store, (stored..stored + 3).map(|it| large(key, it)));
     for (index, answer) in at_once(game).await.into_iter().enumerate() {
         let refused = match &answer {
             Err(AppendError::Moved { actual, .. }) => index > 0 && *actual == stored,
@@ -93,9 +122,12 @@ async fn child(path: &str) {
         "{ready:?}"
     );
     // Reading goes on, and shows what was acknowledged.
-    assert_eq!(check_record(&store, &key).await.len() as i64, stored);
+    assert_eq!(check_record(store, key).await.len() as i64, stored);
     assert_eq!(store.game(&GameKey::new("p", "h")).await, Ok(None));
+}
 
+/// Lets the files of this process grow again.
+fn lift_limit() {
     let lifted = Command::new("prlimit")
         .args([
             "--fsize=unlimited:unlimited",
@@ -105,24 +137,6 @@ async fn child(path: &str) {
         .status()
         .expect("prlimit runs");
     assert!(lifted.success(), "{lifted}");
-
-    // What failed is repeated under the same request ids, and the game goes on.
-    let again = (stored..stored + 60).map(|sequence| large(&key, sequence));
-    for answer in at_once(appends(&store, again)).await {
-        assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
-    }
-    store_one(&store, refusal(&key, stored + 60, "bad")).await;
-    for answer in at_once(appends(&store, games.iter().map(|game| large(game, 0)))).await {
-        assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
-    }
-    assert_eq!(store.ready().await, Ok(Ready::Writable));
-    create(&store, new_game("p", "h")).await;
-    assert_eq!(check_record(&store, &key).await.len() as i64, stored + 60);
-    store.close().await.expect("the store closes");
-
-    let store = SqliteStore::open(path).expect("the store opens");
-    assert_eq!(check_record(&store, &key).await.len() as i64, stored + 60);
-    println!("the store went on");
 }
 
 #[tokio::test]
