@@ -119,6 +119,12 @@ impl Position {
         }
     }
 
+    /// Returns that a pawn does not capture where it goes.
+    pub(crate) fn explain_straight_capture(&self, uci: UciMove, piece: Piece) -> IllegalMove {
+        let fault = Fault::new(IllegalReason::PieceMovement, "3.7.3").at(uci.to.into());
+        self.illegal(uci, Some(piece), fault)
+    }
+
     /// Returns that a move of a pawn does not capture en passant.
     pub(crate) fn explain_no_en_passant(&self, uci: UciMove, piece: Piece) -> IllegalMove {
         let fault = Fault::new(IllegalReason::NoEnPassant, "3.7.3.2").at(uci.to.into());

@@ -170,6 +170,12 @@ impl IllegalMove {
         self.reason > IllegalReason::PieceMovement || self.article == "3.7.3"
     }
 
+    /// Whether a pawn is said to capture straight ahead.
+    fn is_straight_capture(&self) -> bool {
+        let is_straight = self.from.is_some_and(|from| from.file() == self.to.file());
+        is_straight && self.article == "3.7.3"
+    }
+
     /// Writes the pieces that make the move illegal.
     fn write_pieces(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_list(f, self.pieces.len(), |f, index| {
@@ -263,6 +269,11 @@ impl fmt::Display for IllegalMove {
             IllegalReason::OpponentPiece => {
                 write!(f, "{who} belongs to {}, and {turn} has the move", !turn)
             }
+            IllegalReason::PieceMovement if self.is_straight_capture() => write!(
+                f,
+                "{who} cannot capture on {to}: a pawn moves straight forward, and captures \
+                 diagonally"
+            ),
             IllegalReason::PieceMovement => {
                 write!(f, "{who} cannot go to {to}: ")?;
                 self.write_rule(f)

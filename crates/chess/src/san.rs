@@ -517,9 +517,60 @@ impl Position {
                     to,
                     promotion,
                 }),
-            _ => self.explain_unreachable(role, to),
+            _ => self
+                .explain_no_capture(action, candidates)
+                .unwrap_or_else(|| self.explain_unreachable(role, to)),
         });
         MoveError::Illegal(illegal)
+    }
+
+    /// Says that a pawn does not capture straight ahead, where a text has one capture on a square
+    /// that a pawn could go to otherwise.
+    fn explain_no_capture(
+        &self,
+        action: &SanAction,
+        candidates: Bitboard,
+    ) -> Option<crate::IllegalMove> {
+        let &SanAction::Go {
+            role: Role::Pawn,
+            capture: true,
+            from_file,
+            to,
+            promotion,
+            ..
+        } = action
+        else {
+            return None;
+        };
+        let pawns = self.board().pieces(self.turn(), Role::Pawn);
+        let ahead = self.legal_moves_from(pawns & Bitboard::file(to.file()));
+        let going = ahead
+            .into_iter()
+            .find(|mv| mv.to() == to && mv.from().file() == to.file())?;
+        let piece = Piece {
+            color: self.turn(),
+            role: Role::Pawn,
+        };
+        match from_file {
+            Some(file) if file != to.file() => {
+                let from = candidates.into_iter().next()?;
+                let uci = UciMove {
+                    from,
+                    to,
+                    promotion,
+                };
+                self.explain_piece(uci, piece)
+            }
+            _ => {
+                let from = going.from();
+                let uci = UciMove {
+                    from,
+                    to,
+                    promotion,
+                };
+                Some(self.explain_straight_capture(uci, piece))
+            }
+        }
     }
 }
 

@@ -162,13 +162,43 @@ impl Game {
     /// Where a move is not legal or comes after the end of the game, or the clocks cannot be set
     /// up.
     pub fn new(profile: Profile, start: &Start) -> Result<Game, GameError> {
+        Game::play_through(profile, start, true)
+    }
+
+    /// Begins a game to ask about its last position: its moves are those of the pieces alone, so
+    /// that it may have gone on after a draw that needs no claim.
+    ///
+    /// ```
+    /// use referee_laws::{Game, Profile, Start, Termination};
+    ///
+    /// // The fifth occurrence of the starting position, and two moves more.
+    /// let text = "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8 e4 e5";
+    /// let moves = text.split(' ').map(str::to_owned).collect();
+    /// let start = Start { moves, ..Start::default() };
+    /// assert!(Game::new(Profile::fide_standard(), &start).is_err());
+    /// let game = Game::of_moves(Profile::fide_standard(), &start)?;
+    /// assert!(game.outcome().is_none());
+    /// # Ok::<(), referee_laws::GameError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where a move is not legal, as none is after mate and stalemate, or the clocks cannot be set
+    /// up.
+    pub fn of_moves(profile: Profile, start: &Start) -> Result<Game, GameError> {
+        Game::play_through(profile, start, false)
+    }
+
+    fn play_through(profile: Profile, start: &Start, draws_end: bool) -> Result<Game, GameError> {
         let conduct = begin_conduct(start)?;
         let mut history = History::new(start.base.clone());
         for (ply, text) in (0..).zip(&start.moves) {
             let mv = history
                 .read(text)
                 .map_err(|error| end_or_error(&history, ply, error))?;
-            if let Some(outcome) = end_by_draw(&history, conduct.capture_count, &profile) {
+            if draws_end
+                && let Some(outcome) = end_by_draw(&history, conduct.capture_count, &profile)
+            {
                 return Err(GameError::MoveAfterEnd {
                     ply,
                     outcome: Box::new(outcome),

@@ -1,8 +1,5 @@
 //! Checking the fields of a request, with every problem named at once.
 
-use std::time::Duration;
-
-use crate::convert::time::duration_of;
 use crate::error::{Error, Violation};
 
 /// Collects what is wrong with the fields of one request.
@@ -26,13 +23,22 @@ pub struct Fields {
 
 impl Fields {
     /// Notes that a field is wrong.
+    ///
+    /// A field has one violation: what is found first, which most often is why more is found. Only
+    /// that it is above its limit comes before that.
     pub fn refuse(&mut self, field: &str, description: impl Into<String>) {
-        let description = description.into();
-        self.violations.push(Violation {
-            field: field.to_owned(),
-            description,
-            limit: None,
-        });
+        if self.violation_of(field).is_none() {
+            self.violations.push(Violation {
+                field: field.to_owned(),
+                description: description.into(),
+                limit: None,
+            });
+        }
+    }
+
+    fn violation_of(&mut self, field: &str) -> Option<&mut Violation> {
+        let mut violations = self.violations.iter_mut();
+        violations.find(|violation| violation.field == field)
     }
 
     /// Checks that a text has at most some bytes.
@@ -53,11 +59,16 @@ impl Fields {
 
     fn above(&mut self, field: &str, description: String, limit: usize, actual: usize) {
         let limit = Some((limit as u64, actual as u64));
-        self.violations.push(Violation {
+        let violation = Violation {
             field: field.to_owned(),
             description,
             limit,
-        });
+        };
+        match self.violation_of(field) {
+            Some(before) if before.limit.is_some() => {}
+            Some(before) => *before = violation,
+            None => self.violations.push(violation),
+        }
     }
 
     /// Returns the message of a field that is required.
@@ -99,25 +110,6 @@ impl Fields {
             Ok(size) => size.min(max),
             Err(_) => {
                 self.refuse("page_size", "must not be negative; 0 means the default");
-                default
-            }
-        }
-    }
-
-    /// Reads a duration within a range.
-    pub fn duration(
-        &mut self,
-        field: &str,
-        value: Option<prost_types::Duration>,
-        default: Duration,
-        range: (Duration, Duration),
-    ) -> Duration {
-        let Some(value) = value else { return default };
-        match duration_of(value) {
-            Some(duration) if (range.0..=range.1).contains(&duration) => duration,
-            _ => {
-                let (low, high) = (range.0.as_secs(), range.1.as_secs());
-                self.refuse(field, format!("must be from {low} to {high} seconds"));
                 default
             }
         }

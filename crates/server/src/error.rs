@@ -10,6 +10,19 @@ use referee_store::{AppendError, CreateError, Fault, GameKey, ReadError};
 pub enum ServiceError {
     /// What was asked is missing, malformed, above its limits, or cannot be played.
     Invalid(referee_record::Error),
+    /// A text cannot be taken, and the place in it is known.
+    InvalidText {
+        /// The field with the text.
+        field: &'static str,
+        /// What is wrong, and the way out.
+        description: String,
+        /// The line, from 1.
+        line: u64,
+        /// The column in bytes, from 1.
+        column: u64,
+        /// The number of moves before the one at fault, where a move is.
+        ply: Option<u32>,
+    },
     /// A page token does not belong to the request.
     InvalidPageToken,
     /// A request id came before with other content.
@@ -62,6 +75,8 @@ pub enum ServiceError {
         /// When to come back.
         retry_after: Duration,
     },
+    /// The time of the call is over.
+    DeadlineExceeded,
     /// The server is shutting down.
     ShuttingDown,
     /// The store cannot read or write.
@@ -161,6 +176,9 @@ impl fmt::Display for ServiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(error) => error.fmt(f),
+            Self::InvalidText {
+                field, description, ..
+            } => write!(f, "{field}: {description}"),
             Self::InvalidPageToken => f.write_str("the page token does not belong to the request"),
             Self::RequestIdReused { request_id } => {
                 write!(
@@ -183,6 +201,7 @@ impl fmt::Display for ServiceError {
             Self::GameFull { name, limit } => write!(f, "{name} is full (limit {limit})"),
             Self::SlowConsumer => f.write_str("the stream is read too slowly"),
             Self::Overloaded { .. } => f.write_str("the server has as much work as it takes"),
+            Self::DeadlineExceeded => f.write_str("the time of the call is over"),
             Self::ShuttingDown => f.write_str("the server is shutting down"),
             Self::StoreUnavailable { reason } => f.write_str(reason),
             Self::MalformedMessage { reason } => {

@@ -81,6 +81,8 @@ pub const VERIFY_STREAMS_MAX: usize = 64;
 pub const VERIFY_QUEUE_MAX: usize = 4;
 /// How long a unary call may take on the server.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// How much earlier than the transport the service ends a call, so that it can say why.
+pub const CALL_TIMEOUT_MARGIN: Duration = Duration::from_millis(3);
 /// The longest file with a key, in bytes.
 pub const KEY_FILE_BYTES_MAX: usize = 4_096;
 /// The entries of a record that are read at once to be exported.

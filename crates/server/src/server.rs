@@ -11,6 +11,7 @@ use referee_store::{ReplicaId, Store};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tonic::codec::CompressionEncoding;
 use tonic::service::Routes;
 use tonic::transport::Server as Transport;
 use tonic::transport::server::TcpIncoming;
@@ -233,8 +234,10 @@ impl Server {
             pool,
             record_key: self.options.record_key.clone().map(Arc::new),
         };
-        let rules =
-            RulesServiceServer::new(rules).max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
+        let rules = RulesServiceServer::new(rules)
+            .accept_compressed(CompressionEncoding::Gzip)
+            .accept_compressed(CompressionEncoding::Zstd)
+            .max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
         let (v1, v1alpha) = (reflection(), reflection());
         Ok(Routes::new(rules)
             .add_service(StreamingGames::new(games))

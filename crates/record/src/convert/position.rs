@@ -7,8 +7,8 @@ use referee_chess::{
 };
 use referee_laws::{Citation, Game, GameError, Profile, Start, Variant};
 
+use super::citation::write_citation;
 use super::enums::{InContract, issue_name};
-use super::ruling::write_citation;
 use crate::error::Error;
 use crate::fields::Fields;
 use crate::limits;
@@ -120,7 +120,8 @@ fn issue_names(issues: &[FenIssue]) -> Vec<&'static str> {
     names
 }
 
-/// Reads a position with its history, as a game that has not been stored.
+/// Reads a position with its history, as a game that has not been stored. The history may have gone
+/// on after a draw.
 ///
 /// # Errors
 ///
@@ -131,7 +132,7 @@ pub fn read_game(
     profile: Profile,
 ) -> Result<Game, Error> {
     let start = read_start(field, message, profile.variant.castling_mode())?;
-    Game::new(profile, &start).map_err(|error| from_game_error(field, &start, &error))
+    Game::of_moves(profile, &start).map_err(|error| from_game_error(field, &start, &error))
 }
 
 /// Returns the error of a history that cannot be played.

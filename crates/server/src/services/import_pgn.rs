@@ -95,7 +95,7 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
     let verdict = Verdict::of(&reading, game.profile());
     let mut findings = verdict.findings.iter();
     if let Some(finding) = findings.find(|finding| finding.bars_replay()) {
-        return Err(ServiceError::field("pgn", refusal(finding)));
+        return Err(bars_import(finding, reading.end));
     }
     let is_over = verdict.outcome.is_some();
     let moves = time_moves(&reading.game, control.as_ref(), is_over);
@@ -129,11 +129,21 @@ fn warning(place: Place, text: String) -> v1::TextFault {
     }
 }
 
-/// Says why a text is not imported, with the place in it where there is one.
-fn refusal(finding: &Finding) -> String {
-    match finding {
-        Finding::IllegalMove { fault, .. } | Finding::Unreadable { fault } => fault.to_string(),
-        _ => finding.to_string(),
+/// Says why a text is not imported, and where: at its end where what was found has no place.
+fn bars_import(finding: &Finding, end: Place) -> ServiceError {
+    let place = finding.place().unwrap_or(end);
+    let (description, ply) = match finding {
+        Finding::IllegalMove { fault, ply } => (fault.to_string(), Some(*ply)),
+        Finding::Unreadable { fault } => (fault.to_string(), None),
+        Finding::PlayedOn { ply, .. } => (finding.to_string(), Some(*ply)),
+        _ => (finding.to_string(), None),
+    };
+    ServiceError::InvalidText {
+        field: "pgn",
+        description,
+        line: place.line,
+        column: place.column,
+        ply,
     }
 }
 

@@ -13,6 +13,7 @@ use http::{Request, Response};
 use referee_api::v1;
 use referee_api::v1::game_service_server::GameServiceServer;
 use tonic::body::Body;
+use tonic::codec::CompressionEncoding;
 use tonic::server::{Grpc, NamedService, ServerStreamingService, StreamingService};
 use tonic::{Status, Streaming};
 use tower::Service;
@@ -34,6 +35,8 @@ pub(crate) struct StreamingGames {
 impl StreamingGames {
     pub(crate) fn new(service: GamesService) -> StreamingGames {
         let generated = GameServiceServer::new(service.clone())
+            .accept_compressed(CompressionEncoding::Gzip)
+            .accept_compressed(CompressionEncoding::Zstd)
             .max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
         StreamingGames { service, generated }
     }
@@ -77,7 +80,10 @@ impl Service<Request<Body>> for StreamingGames {
 
 fn grpc<D: prost::Message + Default + Send + 'static>() -> Grpc<FrameCodec<D>> {
     let sizes = Some(limits::MESSAGE_BYTES_MAX);
-    Grpc::new(FrameCodec::default()).apply_max_message_size_config(sizes, None)
+    Grpc::new(FrameCodec::default())
+        .accept_compressed(CompressionEncoding::Gzip)
+        .accept_compressed(CompressionEncoding::Zstd)
+        .apply_max_message_size_config(sizes, None)
 }
 
 struct Watch(GamesService);

@@ -4,15 +4,16 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use http::{Request, Response};
+use http::{HeaderMap, HeaderValue, Request, Response};
 use tonic::{Code, Status};
 use tower::{Layer, Service};
 
 use crate::error::ServiceError;
-use crate::limits::MESSAGE_BYTES_MAX;
+use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MARGIN, MESSAGE_BYTES_MAX};
 
-/// Rewrites the statuses of messages that could not be read.
+/// Rewrites the statuses of messages that could not be read, and ends calls whose time is over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TransportErrorLayer;
 
@@ -34,6 +35,7 @@ impl<S, B, C> Service<Request<B>> for TransportError<S>
 where
     S: Service<Request<B>, Response = Response<C>>,
     S::Future: Send + 'static,
+    C: Default,
 {
     type Response = S::Response;
     type Error = S::Error;
@@ -44,9 +46,16 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        let time = call_time(request.headers());
         let answer = self.inner.call(request);
         Box::pin(async move {
-            let mut response = answer.await?;
+            let Ok(answer) = tokio::time::timeout(time, answer).await else {
+                let late: Response<()> = Status::from(ServiceError::DeadlineExceeded).into_http();
+                let mut response = Response::new(C::default());
+                *response.headers_mut() = late.headers().clone();
+                return Ok(response);
+            };
+            let mut response = answer?;
             // A status in the headers means that there is no message, so nothing else is lost.
             if let Some(status) = Status::from_header_map(response.headers())
                 && let Some(error) = translate(&status)
@@ -57,6 +66,34 @@ where
             Ok(response)
         })
     }
+}
+
+/// Returns how long a call may take to its answer, or to the head of a stream: what the caller gives
+/// it or what the server does, whichever is less. The transport itself would end it a moment later,
+/// in words of its own.
+fn call_time(headers: &HeaderMap) -> Duration {
+    let asked = headers.get("grpc-timeout").and_then(read_timeout);
+    let time = asked.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT);
+    time.saturating_sub(CALL_TIMEOUT_MARGIN)
+}
+
+/// Reads the time that a caller gives a call: at most eight digits and a unit.
+fn read_timeout(value: &HeaderValue) -> Option<Duration> {
+    let text = value.to_str().ok()?;
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(number * 3_600),
+        "M" => Duration::from_secs(number * 60),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
 }
 
 /// Returns what the contract says to a status that the transport made of a message that it could

@@ -10,6 +10,7 @@ use std::time::Duration;
 use prost::Message;
 use referee_api::v1::ErrorReason;
 use referee_record::{Error as Invalid, Violation};
+use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
@@ -18,6 +19,9 @@ use crate::limits;
 
 /// The domain of every `ErrorInfo`.
 pub const DOMAIN: &str = "chess-referee";
+
+/// Where gRPC says when a client may try again, in milliseconds.
+const PUSHBACK: &str = "grpc-retry-pushback-ms";
 
 /// All that a status is made of.
 struct Parts {
@@ -84,6 +88,23 @@ impl ServiceError {
         use ErrorReason as Reason;
         match self {
             Self::Invalid(invalid) => invalid_parts(invalid),
+            Self::InvalidText {
+                field,
+                description,
+                line,
+                column,
+                ply,
+            } => {
+                let message = format!("{field}: {description}");
+                let mut parts = Parts::new(Code::InvalidArgument, Reason::InvalidField, message)
+                    .with("line", line)
+                    .with("column", column)
+                    .at(*field, description);
+                if let Some(ply) = ply {
+                    parts = parts.with("ply", ply);
+                }
+                parts
+            }
             Self::InvalidPageToken => {
                 let message = "page_token does not belong to this request; leave it out to begin \
                                with the first page, and keep the filter the same for all pages";
@@ -117,6 +138,12 @@ impl ServiceError {
                     ..parts
                 }
             }
+            Self::DeadlineExceeded => Parts::new(
+                Code::DeadlineExceeded,
+                Reason::DeadlineExceeded,
+                "the time of the call is over; whether a write has taken effect is not known, so \
+                 repeat it with the same request_id",
+            ),
             Self::ShuttingDown => Parts::new(
                 Code::Unavailable,
                 Reason::ShuttingDown,
@@ -295,9 +322,13 @@ impl From<ServiceError> for Status {
         for (field, description) in parts.violations {
             details.add_bad_request_violation(field, description);
         }
+        let mut metadata = MetadataMap::new();
         if let Some(delay) = parts.retry {
             details.set_retry_info(Some(delay));
+            // What clients that retry by themselves look at; they do not read details.
+            let ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+            metadata.insert(PUSHBACK, MetadataValue::from(ms));
         }
-        Status::with_error_details(parts.code, parts.message, details)
+        Status::with_error_details_and_metadata(parts.code, parts.message, details, metadata)
     }
 }
