@@ -1,13 +1,14 @@
 //! Every limit of a request: what fits is taken, one more is refused with the field and the
 //! numbers. Adding a case is adding a line.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use prost::Message;
 use referee_api::v1;
 use referee_server::limits;
-use referee_store::limits::REFUSALS_PER_GAME_MAX;
+use referee_store::limits::REFUSALS_PER_SCOPE_MAX;
 use referee_store::{Append, GameKey, Games, RequestKey, SqliteStore, Store, Write};
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, details, frame};
@@ -390,14 +391,53 @@ async fn messages_above_the_limit_are_refused_and_the_connection_goes_on() {
         .await
         .expect_err("cut off");
     assert_eq!(details(&status).reason, "MALFORMED_MESSAGE", "{status:?}");
-    // Nothing is decompressed, so that no small message can become a large one.
-    let mut headers = http::HeaderMap::new();
-    headers.insert("grpc-encoding", http::HeaderValue::from_static("gzip"));
-    let sent = wire::send_with(&channel, VALIDATE, frame(1, b"\x1f\x8b"), headers).await;
-    assert_eq!(sent.expect_err("compressed").code(), Code::Unimplemented);
 }
 
-/// Refusals cost their sender nothing, so that a game keeps only so many. What was answered is
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("it is memory");
+    encoder.finish().expect("it is memory")
+}
+
+fn zstandard(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).expect("it is memory")
+}
+
+/// A request may be compressed, and no small message becomes a large one by it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn compressed_requests_keep_the_same_limits() {
+    let referee = Referee::start();
+    let channel = referee.connect().await;
+    let compress: [(&'static str, fn(&[u8]) -> Vec<u8>); 2] = [("gzip", gzip), ("zstd", zstandard)];
+    for (encoding, compress) in compress {
+        let send = async |bytes: &[u8]| {
+            let mut headers = http::HeaderMap::new();
+            let value = http::HeaderValue::from_static(encoding);
+            headers.insert("grpc-encoding", value);
+            wire::send_with(&channel, VALIDATE, frame(1, bytes), headers).await
+        };
+        let answer = send(&compress(&validate(|_| ()))).await;
+        let answer = answer.unwrap_or_else(|status| panic!("{encoding}: {status:?}"));
+        let answer = v1::ValidateMoveResponse::decode(answer).expect("an answer");
+        assert!(answer.answer.is_some(), "{encoding}");
+        let bomb = compress(&vec![0; limits::MESSAGE_BYTES_MAX + 1]);
+        assert!(bomb.len() < 64 << 10, "it is small on the wire");
+        let status = send(&bomb).await.expect_err("too large");
+        assert_eq!(status.code(), Code::ResourceExhausted, "{encoding}");
+        let found = details(&status);
+        assert_eq!(found.reason, "MESSAGE_TOO_LARGE", "{encoding}: {status:?}");
+        let limit = limits::MESSAGE_BYTES_MAX.to_string();
+        assert_eq!(found.metadata["limit"], limit, "{encoding}");
+        // It is as large when it comes again, so that no client is to repeat it.
+        let pushback = status.metadata().get("grpc-retry-pushback-ms");
+        let pushback = pushback.and_then(|value| value.to_str().ok());
+        assert_eq!(pushback, Some("-1"), "{encoding}");
+        let status = send(b"\x1f\x8b").await.expect_err("cut off");
+        assert_eq!(details(&status).reason, "MALFORMED_MESSAGE", "{status:?}");
+    }
+}
+
+/// Refusals cost their sender nothing, so that a seat keeps only so many in a game. What was answered is
 /// answered again, and the game goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_game_keeps_so_many_refusals() {
@@ -416,7 +456,11 @@ async fn a_game_keeps_so_many_refusals() {
     referee.kill();
     // One action of a game waits for the one before to be on disk, so the others are written by the
     // store itself, many at a time.
-    refuse(&folder.path().join("referee.db"), REFUSALS_PER_GAME_MAX - 2).await;
+    refuse(
+        &folder.path().join("referee.db"),
+        REFUSALS_PER_SCOPE_MAX - 2,
+    )
+    .await;
 
     let referee = Referee::start_in(folder.path());
     let mut games = referee.games().await;
@@ -429,7 +473,11 @@ async fn a_game_keeps_so_many_refusals() {
     let found = details(&status);
     assert_eq!(found.reason, "GAME_FULL");
     assert_eq!(found.metadata["name"], "games/refused");
-    assert_eq!(found.metadata["limit"], REFUSALS_PER_GAME_MAX.to_string());
+    assert_eq!(found.metadata["limit"], REFUSALS_PER_SCOPE_MAX.to_string());
+    // One seat cannot use up what another has.
+    let other = wire::submit("refused", v1::Seat::White, wire::make_move("e5"));
+    let other = games.submit_action(other).await.expect("kept");
+    assert_eq!(other.into_inner().sequence, 0, "refused");
     let again = games
         .submit_action(first)
         .await
@@ -456,7 +504,7 @@ async fn refuse(path: &Path, refusals: i64) {
             key: key.clone(),
             expected_sequence: 0,
             previous,
-            request: RequestKey::new(1, format!("refusal-{number}")),
+            request: RequestKey::new(2, format!("refusal-{number}")),
             content_hash: [0; 32],
             write: Write::Refusal {
                 answer: b"refused".to_vec(),

@@ -42,6 +42,8 @@ mod pgn_games;
 mod playing;
 mod profiles;
 mod ranges;
+mod request_ids;
+mod required;
 mod rooms;
 mod sequences;
 mod service;

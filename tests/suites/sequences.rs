@@ -21,15 +21,11 @@ const ELSEWHERE: [(&str, &str); 6] = [
         "CK-11",
         "timekeeping/down::nobody_is_charged_for_the_time_after_a_kill",
     ),
-    // Nothing is decompressed, so that no small message becomes a large one.
     (
         "SV-01",
         "bounds::messages_above_the_limit_are_refused_and_the_connection_goes_on",
     ),
-    (
-        "SV-02",
-        "bounds::messages_above_the_limit_are_refused_and_the_connection_goes_on",
-    ),
+    ("SV-02", "bounds::compressed_requests_keep_the_same_limits"),
     ("SV-06", "service::health_is_told_and_a_drain_ends_in_time"),
     ("SV-10", "service::health_is_told_and_a_drain_ends_in_time"),
     ("SV-11", "service::health_is_told_and_a_drain_ends_in_time"),

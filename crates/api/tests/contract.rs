@@ -112,7 +112,7 @@ fn service_config_covers_every_method() {
             assert_eq!(retry["maxAttempts"], 4, "{name}");
             assert_eq!(
                 retry["retryableStatusCodes"],
-                serde_json::json!(["UNAVAILABLE"]),
+                serde_json::json!(["UNAVAILABLE", "RESOURCE_EXHAUSTED"]),
                 "{name}"
             );
         }

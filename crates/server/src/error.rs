@@ -65,6 +65,8 @@ pub enum ServiceError {
     GameFull {
         /// Its resource name.
         name: String,
+        /// What there are so many of.
+        what: &'static str,
         /// The limit.
         limit: i64,
     },
@@ -158,12 +160,16 @@ impl ServiceError {
             AppendError::RequestIdReused => ServiceError::RequestIdReused {
                 request_id: request_id.to_owned(),
             },
-            AppendError::GameFull { limit } | AppendError::TooManyRefusals { limit } => {
-                ServiceError::GameFull {
-                    name: referee_record::resource_name(&key.game),
-                    limit,
-                }
-            }
+            AppendError::GameFull { limit } => ServiceError::GameFull {
+                name: referee_record::resource_name(&key.game),
+                what: "events",
+                limit,
+            },
+            AppendError::TooManyRefusals { limit } => ServiceError::GameFull {
+                name: referee_record::resource_name(&key.game),
+                what: "refusals of one seat",
+                limit,
+            },
             AppendError::Invalid(invalid) => ServiceError::InvariantBroken {
                 what: invalid.to_string(),
             },
@@ -198,7 +204,9 @@ impl fmt::Display for ServiceError {
                     "the game is at sequence {actual}, so nothing follows {after} yet"
                 )
             }
-            Self::GameFull { name, limit } => write!(f, "{name} is full (limit {limit})"),
+            Self::GameFull { name, what, limit } => {
+                write!(f, "{name} has {limit} {what}, the limit")
+            }
             Self::SlowConsumer => f.write_str("the stream is read too slowly"),
             Self::Overloaded { .. } => f.write_str("the server has as much work as it takes"),
             Self::DeadlineExceeded => f.write_str("the time of the call is over"),

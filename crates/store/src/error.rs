@@ -175,7 +175,7 @@ pub enum AppendError {
         /// The most entries.
         limit: i64,
     },
-    /// The game has as many stored refusals as a game may have.
+    /// The game has as many stored refusals as one scope of request ids may have.
     TooManyRefusals {
         /// The most refusals.
         limit: i64,

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const PLATFORM_BYTES_MAX: usize = 128;
 
 /// The longest name of a game, in bytes.
-pub const GAME_BYTES_MAX: usize = 128;
+pub const GAME_BYTES_MAX: usize = 255;
 
 /// The longest request id, in bytes.
 pub const REQUEST_ID_BYTES_MAX: usize = 128;
@@ -36,9 +36,9 @@ pub const LABEL_VALUE_BYTES_MAX: usize = 256;
 /// plies; the rest is for offers, claims, presses and what arbiters do.
 pub const ENTRIES_PER_GAME_MAX: i64 = 65_536;
 
-/// The most refusals whose answers are kept for one game. Refusals cost the sender nothing, so
+/// The most refusals whose answers are kept for one scope of request ids in a game. Refusals cost the sender nothing, so
 /// that without a limit one client could fill the disk.
-pub const REFUSALS_PER_GAME_MAX: i64 = 4_096;
+pub const REFUSALS_PER_SCOPE_MAX: i64 = 4_096;
 
 /// The most states in one [`ListFilter`](crate::ListFilter).
 pub const FILTER_STATES_MAX: usize = 16;

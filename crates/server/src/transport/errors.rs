@@ -137,3 +137,56 @@ fn is_unreadable(message: &str) -> bool {
     ];
     WORDS.iter().any(|words| message.contains(words))
 }
+
+#[cfg(test)]
+mod tests {
+    use tonic_types::StatusExt as _;
+
+    use super::*;
+
+    /// A service that never answers.
+    struct Silent;
+
+    impl Service<Request<()>> for Silent {
+        type Response = Response<String>;
+        type Error = std::convert::Infallible;
+        type Future = std::future::Pending<Result<Self::Response, Self::Error>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<()>) -> Self::Future {
+            std::future::pending()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_whose_time_is_over_says_so() {
+        let mut silent = TransportErrorLayer.layer(Silent);
+        let request = Request::post("/").header("grpc-timeout", "20m").body(());
+        let answer = silent.call(request.expect("a request")).await;
+        let answer = answer.expect("an answer");
+        let status = Status::from_header_map(answer.headers()).expect("a status");
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+        let details = status.get_error_details();
+        let info = details.error_info().expect("a reason");
+        assert_eq!(info.reason, "DEADLINE_EXCEEDED");
+    }
+
+    #[test]
+    fn the_shorter_time_counts() {
+        let time = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("grpc-timeout", HeaderValue::from_static(text));
+            call_time(&headers) + CALL_TIMEOUT_MARGIN
+        };
+        assert_eq!(time("5S"), Duration::from_secs(5));
+        assert_eq!(time("100m"), Duration::from_millis(100));
+        assert_eq!(time("99999999H"), CALL_TIMEOUT);
+        assert_eq!(time("0n"), CALL_TIMEOUT_MARGIN);
+        for wrong in ["", "5", "S", "5 S", "-5S", "123456789S", "5s"] {
+            assert_eq!(time(wrong), CALL_TIMEOUT, "{wrong}");
+        }
+    }
+}

@@ -179,10 +179,10 @@ impl ServiceError {
                 format!("another request created {name}; choose another game_id"),
             )
             .with("name", name),
-            Self::GameFull { name, limit } => Parts::new(
+            Self::GameFull { name, what, limit } => Parts::new(
                 Code::FailedPrecondition,
                 Reason::GameFull,
-                format!("{name} is full: a game keeps at most {limit} of these"),
+                format!("{name} is full: it keeps at most {limit} {what}"),
             )
             .with("name", name)
             .with("limit", limit),
@@ -328,6 +328,10 @@ impl From<ServiceError> for Status {
             // What clients that retry by themselves look at; they do not read details.
             let ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
             metadata.insert(PUSHBACK, MetadataValue::from(ms));
+        }
+        if parts.reason == ErrorReason::MessageTooLarge {
+            // It is as large when it comes again.
+            metadata.insert(PUSHBACK, MetadataValue::from_static("-1"));
         }
         Status::with_error_details_and_metadata(parts.code, parts.message, details, metadata)
     }

@@ -65,7 +65,6 @@ impl Writer {
             state: game.state,
             sequence: 0,
             chain,
-            refusals: 0,
             position: 0,
             newest: Vec::new(),
             due_us: None,
@@ -154,7 +153,11 @@ impl Writer {
             let known = query::entry_answer(&self.connection, head.game_id, newest.position)?;
             return Ok(repeated(known, request, append));
         }
-        let refused = refuse(head, append);
+        let refusals = match append.write {
+            Write::Entry { .. } => 0,
+            Write::Refusal { .. } => self.refusals_of(head, append.request.scope)?,
+        };
+        let refused = refuse(head, append, refusals);
         if refused.is_none() {
             // The database looks the request up itself, and takes no request that it knows.
             let stored = match &append.write {
@@ -253,6 +256,18 @@ impl Writer {
         }))
     }
 
+    /// Returns how many refusals a game has of a scope of request ids.
+    fn refusals_of(&self, head: &Head, scope: u8) -> rusqlite::Result<i64> {
+        let count = self
+            .connection
+            .prepare_cached(
+                "SELECT refusals FROM refusal_counts WHERE game_id = ?1 AND scope = ?2",
+            )?
+            .query_row(params![head.game_id, scope], |row| row.get(0))
+            .optional()?;
+        Ok(count.unwrap_or(0))
+    }
+
     /// Keeps a refusal, unless its request is in the index.
     fn append_refusal(
         &self,
@@ -278,7 +293,12 @@ impl Writer {
         if inserted == 0 {
             return Ok(None);
         }
-        head.refusals += 1;
+        self.connection
+            .prepare_cached(
+                "INSERT INTO refusal_counts VALUES (?1, ?2, 1) \
+                 ON CONFLICT DO UPDATE SET refusals = refusals + 1",
+            )?
+            .execute(params![head.game_id, append.request.scope])?;
         Ok(Some(Appended::Stored {
             sequence: head.sequence,
             position: 0,
@@ -321,25 +341,24 @@ impl Writer {
             .prepare_cached(
                 "SELECT games.game_id, games.platform_id, state, heads.sequence, \
                  CASE heads.sequence WHEN 0 THEN games.chain ELSE entries.chain END, \
-                 refusals, heads.position, due_us, held_until_us IS NOT NULL, newest \
+                 heads.position, due_us, held_until_us IS NOT NULL, newest \
                  FROM platforms JOIN games USING (platform_id) JOIN heads USING (game_id) \
                  LEFT JOIN entries ON entries.position = heads.position \
                  LEFT JOIN deadlines ON deadlines.game_id = heads.game_id \
                  WHERE platforms.name = ?1 AND games.name = ?2",
             )?
             .query_row([&key.platform, &key.game], |row| {
-                newest = query::keys(row.get_ref(9)?.as_blob()?);
+                newest = query::keys(row.get_ref(8)?.as_blob()?);
                 Ok(Head {
                     game_id: row.get(0)?,
                     platform_id: row.get(1)?,
                     state: row.get(2)?,
                     sequence: row.get(3)?,
                     chain: row.get(4)?,
-                    refusals: row.get(5)?,
-                    position: row.get(6)?,
+                    position: row.get(5)?,
                     newest: Vec::new(),
-                    due_us: row.get(7)?,
-                    held: row.get(8)?,
+                    due_us: row.get(6)?,
+                    held: row.get(7)?,
                 })
             })
             .optional()?;
@@ -362,7 +381,7 @@ impl Writer {
 }
 
 /// Returns why a write that is no repetition cannot be made.
-fn refuse(head: &Head, append: &Append) -> Option<AppendError> {
+fn refuse(head: &Head, append: &Append, refusals: i64) -> Option<AppendError> {
     if head.sequence != append.expected_sequence || head.chain != append.previous {
         return Some(AppendError::Moved {
             actual: head.sequence,
@@ -374,8 +393,8 @@ fn refuse(head: &Head, append: &Append) -> Option<AppendError> {
             let limit = limits::ENTRIES_PER_GAME_MAX;
             Some(AppendError::GameFull { limit })
         }
-        Write::Refusal { .. } if head.refusals >= limits::REFUSALS_PER_GAME_MAX => {
-            let limit = limits::REFUSALS_PER_GAME_MAX;
+        Write::Refusal { .. } if refusals >= limits::REFUSALS_PER_SCOPE_MAX => {
+            let limit = limits::REFUSALS_PER_SCOPE_MAX;
             Some(AppendError::TooManyRefusals { limit })
         }
         _ => None,

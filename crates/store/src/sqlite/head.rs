@@ -9,7 +9,6 @@ pub(super) struct Head {
     pub(super) state: i32,
     pub(super) sequence: i64,
     pub(super) chain: [u8; 32],
-    pub(super) refusals: i64,
     /// The position of the last entry; 0 before the first.
     pub(super) position: i64,
     /// The requests that are not in the index; see `index.rs`.

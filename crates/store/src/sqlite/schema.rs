@@ -102,6 +102,14 @@ CREATE TABLE refusals (
     answer BLOB NOT NULL
 ) STRICT;
 
+-- How many refusals a game has of each scope of request ids.
+CREATE TABLE refusal_counts (
+    game_id INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
+    refusals INTEGER NOT NULL,
+    PRIMARY KEY (game_id, scope)
+) STRICT, WITHOUT ROWID;
+
 -- Runs of entries of a game: the positions of those up to `sequence`, eight bytes each.
 CREATE TABLE runs (
     game_id INTEGER NOT NULL,

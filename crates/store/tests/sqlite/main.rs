@@ -238,10 +238,11 @@ async fn a_game_takes_so_much_and_no_more() {
     let key = fill(&store).await;
     store.close().await.expect("the store closes");
     // As if so much had been written: one more of each fits.
-    let (entries, refusals) = (limits::ENTRIES_PER_GAME_MAX, limits::REFUSALS_PER_GAME_MAX);
+    let (entries, refusals) = (limits::ENTRIES_PER_GAME_MAX, limits::REFUSALS_PER_SCOPE_MAX);
     let nearly = format!(
         "UPDATE entries SET sequence = {last} WHERE sequence = 25;
-         UPDATE heads SET sequence = {last}, refusals = {refused};",
+         UPDATE heads SET sequence = {last};
+         UPDATE refusal_counts SET refusals = {refused};",
         last = entries - 1,
         refused = refusals - 1,
     );
