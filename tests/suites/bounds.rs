@@ -437,8 +437,8 @@ async fn compressed_requests_keep_the_same_limits() {
     }
 }
 
-/// Refusals cost their sender nothing, so that a seat keeps only so many in a game. What was answered is
-/// answered again, and the game goes on.
+/// Refusals cost their sender nothing, so that a seat keeps only so many in a game. What was
+/// answered is answered again, and the game goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_game_keeps_so_many_refusals() {
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");

@@ -230,7 +230,10 @@ fn message(pool: &DescriptorPool, name: &str) -> MessageDescriptor {
 
 /// Whether the comment at a path of a file begins with `Required.`
 fn begins_required(file: &prost_types::FileDescriptorProto, path: &[i32]) -> bool {
-    let info = file.source_code_info.as_ref().expect("comments are kept");
+    // Messages that are not ours come without.
+    let Some(info) = file.source_code_info.as_ref() else {
+        return false;
+    };
     let mut places = info.location.iter();
     let place = places.find(|place| place.path == path);
     place.is_some_and(|place| place.leading_comments().trim().starts_with("Required."))
@@ -418,7 +421,7 @@ fn nothing_in_an_action_decides_at_zero() {
 }
 
 /// What says nothing, half of something, or two things that exclude each other.
-fn empty() -> Vec<(&'static str, &'static str, Vec<u8>)> {
+fn empty_decisions() -> Vec<(&'static str, Vec<u8>)> {
     let decide = |kind: Decided| {
         let decision = v1::ArbiterDecision {
             kind: Some(kind),
@@ -427,105 +430,78 @@ fn empty() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         let kind = Kind::ArbiterDecision(decision);
         wire::submit("empty", v1::Seat::Arbiter, kind).encode_to_vec()
     };
-    let changed = |change: fn(&mut v1::RuleParameters)| {
-        let mut overrides = v1::RuleParameters::default();
-        change(&mut overrides);
-        let rule_profile = v1::RuleProfile {
-            overrides: Some(overrides),
-            ..v1::RuleProfile::default()
-        };
-        let game = v1::Game {
-            rule_profile: Some(rule_profile),
-            ..v1::Game::default()
-        };
-        wire::create("", game).encode_to_vec()
-    };
     let side = v1::Color::White.into();
     let penalty = v1::PenaltyTime {
         side,
         ..v1::PenaltyTime::default()
     };
-    let decision = "action.arbiter_decision";
-    let overrides = "game.rule_profile.overrides";
-    let named = |place: &str, field: &str| -> &'static str { format!("{place}.{field}").leak() };
     vec![
         (
-            SUBMIT,
-            named(decision, "set_clocks"),
+            "action.arbiter_decision.set_clocks",
             decide(Decided::SetClocks(v1::SetClocks::default())),
         ),
         (
-            SUBMIT,
-            named(decision, "penalty_time"),
+            "action.arbiter_decision.penalty_time",
             decide(Decided::PenaltyTime(penalty)),
         ),
         (
-            SUBMIT,
-            named(decision, "set_counters"),
+            "action.arbiter_decision.set_counters",
             decide(Decided::SetCounters(v1::SetCounters::default())),
         ),
-        (
-            CREATE,
-            named(overrides, "points.draw_half_points"),
-            changed(|rules| {
-                rules.points = Some(v1::Points {
-                    win_half_points: Some(6),
-                    ..v1::Points::default()
-                });
-            }),
-        ),
-        (
-            CREATE,
-            named(overrides, "points.draw_half_points"),
-            changed(|rules| {
-                rules.points = Some(v1::Points {
-                    win_half_points: Some(2),
-                    draw_half_points: Some(1),
-                    loss_half_points: Some(200),
-                });
-            }),
-        ),
-        (
-            CREATE,
-            named(overrides, "touch_enforcement"),
-            changed(|rules| {
-                rules.touch_move = Some(false);
-                rules.touch_enforcement = v1::TouchEnforcement::Auto.into();
-            }),
-        ),
-        (
-            CREATE,
-            named(overrides, "guideline_iii_4"),
-            changed(|rules| {
-                rules.guideline_iii = Some(false);
-                rules.guideline_iii_4 = Some(true);
-            }),
-        ),
-        (
-            CREATE,
-            named(overrides, "illegal_limit"),
-            changed(|rules| {
-                rules.illegal_policy = v1::IllegalPolicy::Refuse.into();
-                rules.illegal_limit = Some(2);
-            }),
-        ),
-        (
-            CREATE,
-            named(overrides, "abort_plies"),
-            changed(|rules| {
-                rules.abort = v1::AbortRule::Never.into();
-                rules.abort_plies = Some(2);
-            }),
-        ),
-        (
-            CREATE,
-            named(overrides, "disconnect_grace_ms"),
-            changed(|rules| {
-                rules.disconnect = v1::DisconnectRule::Ignored.into();
-                rules.disconnect_grace_ms = Some(2);
-            }),
-        ),
     ]
+}
+
+/// Changes of the rules that contradict each other, or are half of one.
+fn idle_changes() -> Vec<(&'static str, fn(&mut v1::RuleParameters))> {
+    vec![
+        ("points.draw_half_points", |rules| {
+            rules.points = Some(v1::Points {
+                win_half_points: Some(6),
+                ..v1::Points::default()
+            });
+        }),
+        ("points.draw_half_points", |rules| {
+            rules.points = Some(v1::Points {
+                win_half_points: Some(2),
+                draw_half_points: Some(1),
+                loss_half_points: Some(200),
+            });
+        }),
+        ("touch_enforcement", |rules| {
+            rules.touch_move = Some(false);
+            rules.touch_enforcement = v1::TouchEnforcement::Auto.into();
+        }),
+        ("guideline_iii_4", |rules| {
+            rules.guideline_iii = Some(false);
+            rules.guideline_iii_4 = Some(true);
+        }),
+        ("illegal_limit", |rules| {
+            rules.illegal_policy = v1::IllegalPolicy::Refuse.into();
+            rules.illegal_limit = Some(2);
+        }),
+        ("abort_plies", |rules| {
+            rules.abort = v1::AbortRule::Never.into();
+            rules.abort_plies = Some(2);
+        }),
+        ("disconnect_grace_ms", |rules| {
+            rules.disconnect = v1::DisconnectRule::Ignored.into();
+            rules.disconnect_grace_ms = Some(2);
+        }),
+    ]
+}
+
+fn changed(change: fn(&mut v1::RuleParameters)) -> Vec<u8> {
+    let mut overrides = v1::RuleParameters::default();
+    change(&mut overrides);
+    let rule_profile = v1::RuleProfile {
+        overrides: Some(overrides),
+        ..v1::RuleProfile::default()
+    };
+    let game = v1::Game {
+        rule_profile: Some(rule_profile),
+        ..v1::Game::default()
+    };
+    wire::create("", game).encode_to_vec()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -536,7 +512,13 @@ async fn what_decides_nothing_is_refused() {
     wire::call(&channel, CREATE, &create)
         .await
         .expect("created");
-    for (path, field, request) in empty() {
+    let decisions = empty_decisions().into_iter();
+    let decisions = decisions.map(|(field, request)| (SUBMIT, field.to_owned(), request));
+    let changes = idle_changes().into_iter().map(|(field, change)| {
+        let field = format!("game.rule_profile.overrides.{field}");
+        (CREATE, field, changed(change))
+    });
+    for (path, field, request) in decisions.chain(changes) {
         let sent = wire::send(&channel, path, frame(0, &request)).await;
         let status = sent
             .err()
@@ -544,9 +526,6 @@ async fn what_decides_nothing_is_refused() {
         assert_eq!(status.code(), Code::InvalidArgument, "{field}: {status:?}");
         let found = details(&status);
         assert_eq!(found.reason, "INVALID_FIELD", "{field}: {status:?}");
-        assert!(
-            found.fields.iter().any(|one| one == field),
-            "{field}: {found:?}"
-        );
+        assert!(found.fields.contains(&field), "{field}: {found:?}");
     }
 }

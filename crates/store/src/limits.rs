@@ -36,8 +36,8 @@ pub const LABEL_VALUE_BYTES_MAX: usize = 256;
 /// plies; the rest is for offers, claims, presses and what arbiters do.
 pub const ENTRIES_PER_GAME_MAX: i64 = 65_536;
 
-/// The most refusals whose answers are kept for one scope of request ids in a game. Refusals cost the sender nothing, so
-/// that without a limit one client could fill the disk.
+/// The most refusals whose answers are kept for one scope of request ids in a game. Refusals cost
+/// the sender nothing, so that without a limit one client could fill the disk.
 pub const REFUSALS_PER_SCOPE_MAX: i64 = 4_096;
 
 /// The most states in one [`ListFilter`](crate::ListFilter).

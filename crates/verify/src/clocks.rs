@@ -156,7 +156,7 @@ fn begin_side(
         moves_in_period: in_period,
         moves,
         flag_down: false,
-        bonus_mode: here.map_or(0, |here| here.bonus_mode),
+        bonus_mode: here.map_or(v1::BonusMode::None.into(), |here| here.bonus_mode),
         bonus: here.and_then(|here| here.bonus),
     })
 }

@@ -88,23 +88,7 @@ impl ServiceError {
         use ErrorReason as Reason;
         match self {
             Self::Invalid(invalid) => invalid_parts(invalid),
-            Self::InvalidText {
-                field,
-                description,
-                line,
-                column,
-                ply,
-            } => {
-                let message = format!("{field}: {description}");
-                let mut parts = Parts::new(Code::InvalidArgument, Reason::InvalidField, message)
-                    .with("line", line)
-                    .with("column", column)
-                    .at(*field, description);
-                if let Some(ply) = ply {
-                    parts = parts.with("ply", ply);
-                }
-                parts
-            }
+            Self::InvalidText { .. } => self.text_parts(),
             Self::InvalidPageToken => {
                 let message = "page_token does not belong to this request; leave it out to begin \
                                with the first page, and keep the filter the same for all pages";
@@ -130,14 +114,7 @@ impl ServiceError {
                 Reason::SlowConsumer,
                 "the stream is read too slowly; resume after the last event that arrived",
             ),
-            Self::Overloaded { retry_after } => {
-                let message = "the server has as much work as it takes; come back later";
-                let parts = Parts::new(Code::ResourceExhausted, Reason::Overloaded, message);
-                Parts {
-                    retry: Some(*retry_after),
-                    ..parts
-                }
-            }
+            Self::Overloaded { retry_after } => overloaded_parts(*retry_after),
             Self::DeadlineExceeded => Parts::new(
                 Code::DeadlineExceeded,
                 Reason::DeadlineExceeded,
@@ -166,6 +143,30 @@ impl ServiceError {
             )
             .with("limit", limit),
             Self::InvariantBroken { what } => invariant_parts(what),
+        }
+    }
+
+    /// What the contract says of a text with a place at fault.
+    fn text_parts(&self) -> Parts {
+        let Self::InvalidText {
+            field,
+            description,
+            line,
+            column,
+            ply,
+        } = self
+        else {
+            return invariant_parts(&self.to_string());
+        };
+        let message = format!("{field}: {description}");
+        let reason = ErrorReason::InvalidField;
+        let parts = Parts::new(Code::InvalidArgument, reason, message)
+            .with("line", line)
+            .with("column", column)
+            .at(*field, description);
+        match ply {
+            Some(ply) => parts.with("ply", ply),
+            None => parts,
         }
     }
 
@@ -230,6 +231,14 @@ impl ServiceError {
             message: status.message().to_owned(),
             details: Vec::new(),
         })
+    }
+}
+
+fn overloaded_parts(retry_after: Duration) -> Parts {
+    let message = "the server has as much work as it takes; come back later";
+    Parts {
+        retry: Some(retry_after),
+        ..Parts::new(Code::ResourceExhausted, ErrorReason::Overloaded, message)
     }
 }
 
