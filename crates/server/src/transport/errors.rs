@@ -69,8 +69,8 @@ where
 }
 
 /// Returns how long a call may take to its answer, or to the head of a stream: what the caller
-/// gives it or what the server does, whichever is less. The transport itself would end it a moment later,
-/// in words of its own.
+/// gives it or what the server does, whichever is less. The transport itself would end it a moment
+/// later, in words of its own.
 fn call_time(headers: &HeaderMap) -> Duration {
     let asked = headers.get("grpc-timeout").and_then(read_timeout);
     let time = asked.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT);
