@@ -72,7 +72,6 @@ async fn entries_of_the_other_are_seen_at_once() {
     servers[0].submit_action(request).await.expect("judged");
     let export = ExportPgnRequest {
         name: "games/seen".into(),
-        ..ExportPgnRequest::default()
     };
     let exported = servers[1].export_pgn(export).await.expect("exported");
     assert!(exported.into_inner().pgn.contains("0-1"));
