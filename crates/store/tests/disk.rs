@@ -31,6 +31,40 @@ fn is_read_only<T>(answer: &Result<T, AppendError>) -> bool {
     matches!(answer, Err(AppendError::Fault(Fault::ReadOnly { .. })))
 }
 
+/// While the disk is full nothing is written, and the store says so.
+async fn check_full(store: &SqliteStore, key: &GameKey, games: &[GameKey], stored: i64) {
+    // A whole batch fails, and all of it.
+    let mut batch = appends(store, games.iter().map(|game| large(game, 0)));
+    batch.push(store.append(refusal(key, stored, "bad")));
+    for answer in at_once(batch).await {
+        assert!(is_read_only(&answer), "{answer:?}");
+    }
+    // What waited for a write that failed is not written over it.
+    let game = appends(store, (stored..stored + 3).map(|it| large(key, it)));
+    for (index, answer) in at_once(game).await.into_iter().enumerate() {
+        let refused = match &answer {
+            Err(AppendError::Moved { actual, .. }) => index > 0 && *actual == stored,
+            answer => index == 0 && is_read_only(answer),
+        };
+        assert!(refused, "{answer:?}");
+    }
+    let created = store.create(new_game("p", "h")).await;
+    assert!(
+        matches!(created, Err(CreateError::Fault(Fault::ReadOnly { .. }))),
+        "{created:?}"
+    );
+    let ready = store.ready().await;
+    assert!(
+        matches!(
+            ready,
+            Ok(Ready::ReadsOnly {
+                fault: Fault::ReadOnly { .. }
+            })
+        ),
+        "{ready:?}"
+    );
+}
+
 /// The child, which fills the disk as far as it may.
 async fn child(path: &str) {
     let checkpoint_pages = std::env::var(CHECKPOINT).expect("the parent says when");
@@ -62,36 +96,7 @@ async fn child(path: &str) {
     };
     println!("after {stored} entries: {reason}");
 
-    // A whole batch fails, and all of it.
-    let mut batch = appends(&store, games.iter().map(|game| large(game, 0)));
-    batch.push(store.append(refusal(&key, stored, "bad")));
-    for answer in at_once(batch).await {
-        assert!(is_read_only(&answer), "{answer:?}");
-    }
-    // What waited for a write that failed is not written over it.
-    let game = appends(&store, (stored..stored + 3).map(|it| large(&key, it)));
-    for (index, answer) in at_once(game).await.into_iter().enumerate() {
-        let refused = match &answer {
-            Err(AppendError::Moved { actual, .. }) => index > 0 && *actual == stored,
-            answer => index == 0 && is_read_only(answer),
-        };
-        assert!(refused, "{answer:?}");
-    }
-    let created = store.create(new_game("p", "h")).await;
-    assert!(
-        matches!(created, Err(CreateError::Fault(Fault::ReadOnly { .. }))),
-        "{created:?}"
-    );
-    let ready = store.ready().await;
-    assert!(
-        matches!(
-            ready,
-            Ok(Ready::ReadsOnly {
-                fault: Fault::ReadOnly { .. }
-            })
-        ),
-        "{ready:?}"
-    );
+    check_full(&store, &key, &games, stored).await;
     // Reading goes on, and shows what was acknowledged.
     assert_eq!(check_record(&store, &key).await.len() as i64, stored);
     assert_eq!(store.game(&GameKey::new("p", "h")).await, Ok(None));
