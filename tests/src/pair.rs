@@ -46,6 +46,8 @@ pub struct PairOptions {
     pub open_streams_max: usize,
     /// How long each server waits for open calls and streams when it stops.
     pub drain_timeout: Duration,
+    /// The platform whose games everybody acts on, for each server.
+    pub platforms: [&'static str; 2],
 }
 
 impl Default for PairOptions {
@@ -54,6 +56,7 @@ impl Default for PairOptions {
         PairOptions {
             open_streams_max: options.open_streams_max,
             drain_timeout: options.drain_timeout,
+            platforms: ["default"; 2],
         }
     }
 }
@@ -140,6 +143,7 @@ impl Pair {
         let mut options = ServerOptions {
             open_streams_max: self.options.open_streams_max,
             drain_timeout: self.options.drain_timeout,
+            platform: self.options.platforms[number].into(),
             ..ServerOptions::default()
         };
         if number == 1 {

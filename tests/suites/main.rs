@@ -1,7 +1,7 @@
 //! What the service promises, tested from outside. Each suite is a module and runs alone by its
-//! name: `cargo test -p referee-tests masters::`. `service`, `playing`, `watching` and `timekeeping`
-//! run twice, as `binary` against the real program and as `pair` against two servers over one store
-//! with calls that alternate.
+//! name: `cargo test -p referee-tests masters::`. `service`, `playing`, `watching` and
+//! `timekeeping` run twice, as `binary` against the real program and as `pair` against two servers
+//! over one store with calls that alternate.
 //!
 //! | suite | holds |
 //! |---|---|

@@ -117,57 +117,62 @@ async fn a_bad_game_is_a_verdict() {
     }
 }
 
-/// `judge`, `VerifyGames` and `ImportPgn` have one verdict on a record.
-#[tokio::test]
-async fn all_who_judge_a_record_judge_it_alike() {
-    let referee = Referee::start();
-    let mut games = referee.games().await;
-    // The text; what the command finds; whether the game can be imported.
-    let records = [
-        ("1. e4 e5 2. Nf3 1-0", &[][..], true),
-        ("1. e4 e5 2. Ke3 Nc6 1-0", &["illegal-move"], false),
-        ("1. f3 e5 2. g4 Qh4# *", &["result-missing"], true),
-        (
-            "1. f3 e5 2. g4 Qh4# 1-0",
-            &["result-contradicts-board"],
-            false,
-        ),
-        (
-            "[FEN \"8/8/4k3/8/8/4K3/p7/8 w - - 0 1\"]\n\n1. Kd4 1-0",
-            &["winner-cannot-mate"],
-            true,
-        ),
-        (
-            "[Variant \"Atomic\"]\n\n1-0",
-            &["unsupported-variant"],
-            false,
-        ),
-        ("1. e4 {open", &["unclosed-comment"], false),
-        (
-            "[Result \"1-0\"]\n\n1. e4 e5 1/2-1/2",
-            &["result-mismatch"],
-            true,
-        ),
-    ];
-    let text: String = records
-        .map(|(text, ..)| format!("[Event \"x\"]\n{text}\n\n"))
-        .concat();
+/// Records: the text; what the command finds; whether the game can be imported.
+const RECORDS: [(&str, &[&str], bool); 8] = [
+    ("1. e4 e5 2. Nf3 1-0", &[], true),
+    ("1. e4 e5 2. Ke3 Nc6 1-0", &["illegal-move"], false),
+    ("1. f3 e5 2. g4 Qh4# *", &["result-missing"], true),
+    (
+        "1. f3 e5 2. g4 Qh4# 1-0",
+        &["result-contradicts-board"],
+        false,
+    ),
+    (
+        "[FEN \"8/8/4k3/8/8/4K3/p7/8 w - - 0 1\"]\n\n1. Kd4 1-0",
+        &["winner-cannot-mate"],
+        true,
+    ),
+    (
+        "[Variant \"Atomic\"]\n\n1-0",
+        &["unsupported-variant"],
+        false,
+    ),
+    ("1. e4 {open", &["unclosed-comment"], false),
+    (
+        "[Result \"1-0\"]\n\n1. e4 e5 1/2-1/2",
+        &["result-mismatch"],
+        true,
+    ),
+];
+
+/// What the command says to the games of a text, a value for each.
+fn judge(text: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("games.pgn");
-    std::fs::write(&file, &text).expect("written");
+    std::fs::write(&file, text).expect("written");
     let output = Command::new(binary())
         .args(["judge", "--json"])
         .arg(&file)
         .output()
         .expect("the binary runs");
     let out = String::from_utf8(output.stdout).expect("text");
-    let judged: Vec<Value> = out
-        .lines()
+    out.lines()
         .map(|line| serde_json::from_str(line).expect("each line is JSON"))
-        .collect();
+        .collect()
+}
+
+/// `judge`, `VerifyGames` and `ImportPgn` have one verdict on a record.
+#[tokio::test]
+async fn all_who_judge_a_record_judge_it_alike() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let text: String = RECORDS
+        .map(|(text, ..)| format!("[Event \"x\"]\n{text}\n\n"))
+        .concat();
+    let judged = judge(&text);
     let verdicts = verify(&referee, &text, 65_536).await;
-    assert_eq!(verdicts.len(), records.len());
-    for (number, (text, expected, is_imported)) in records.into_iter().enumerate() {
+    assert_eq!(verdicts.len(), RECORDS.len());
+    for (number, (text, expected, is_imported)) in RECORDS.into_iter().enumerate() {
         let findings = judged[number]["findings"].as_array().expect("a list");
         let kinds: Vec<&str> = findings
             .iter()

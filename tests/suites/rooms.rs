@@ -85,16 +85,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         "an error names moves as UCI writes them, and reading UCI makes the error",
     ),
     (
-        "laws",
-        &["judge/illegal.rs", "judge/moves.rs"],
-        "an illegal move is judged as a move, and a move may be an illegal one",
-    ),
-    (
-        "laws",
-        &["profile/mod.rs", "profile/table.rs"],
-        "the table is read as profiles, and a profile is found in the table",
-    ),
-    (
         "mate",
         &["guards.rs", "saturate.rs"],
         "guards narrow what a man can reach, and what it can reach makes a guard",
@@ -103,18 +93,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         "pgn",
         &["export.rs", "game.rs"],
         "a game is written by a method of it",
-    ),
-    (
-        "store",
-        &[
-            "sqlite/deadlines.rs",
-            "sqlite/heartbeat.rs",
-            "sqlite/index.rs",
-            "sqlite/judge.rs",
-            "sqlite/mod.rs",
-            "sqlite/writer.rs",
-        ],
-        "the engine, and the thread that writes for it",
     ),
 ];
 

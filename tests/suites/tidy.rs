@@ -35,21 +35,10 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "long_texts_are_read_in_bounded_memory",
         DATA,
     ),
-    ("crates/store/tests/model.rs", "run_batch", STORY),
     (
-        "crates/store/tests/sqlite.rs",
-        "a_changed_record_shows",
-        STORY,
-    ),
-    (
-        "crates/store/tests/sqlite.rs",
+        "crates/store/tests/sqlite/main.rs",
         "reads_are_whole_while_the_index_is_written",
         STORY,
-    ),
-    (
-        "crates/store/tests/suite/limit.rs",
-        "names_the_field_that_is_out_of_bounds",
-        DATA,
     ),
     (
         "tests/suites/bad_input.rs",
@@ -108,8 +97,8 @@ const REAL_TIME: &[(&str, &str)] = &[
     ),
     ("crates/store/tests/crash.rs", "kills a process"),
     (
-        "crates/store/tests/sqlite.rs",
-        "another process holds the lock of a file",
+        "crates/store/tests/wrap.rs",
+        "gives a held disk time to show what it should not",
     ),
     ("tests/load/quiet.rs", "measures a process"),
     (

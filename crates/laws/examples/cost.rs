@@ -4,6 +4,8 @@
 //! Each line compares a position late in a long game with the same position early in a game that
 //! was set up a few moves before it, so that the lengths differ and nothing else does.
 
+#![expect(clippy::disallowed_types, reason = "it shows how long it took")]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

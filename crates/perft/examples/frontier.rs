@@ -6,6 +6,8 @@
 //! left of them whatever happens. From the starting position seven plies take 7 GB there at most,
 //! and what comes out is compared with the published numbers.
 
+#![expect(clippy::disallowed_types, reason = "it shows how long it took")]
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;

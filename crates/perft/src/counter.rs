@@ -6,11 +6,11 @@ use std::sync::Mutex;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::error::PlanError;
 use crate::fast::{Context, Count, Means};
 use crate::limits::{
     BATCH_BYTES_MAX, BATCH_CHILDREN_MAX, BATCH_REST_MIN, HASH_DEPTH_MIN, THREADS_MAX,
 };
-use crate::plan::PlanError;
 use crate::records::{Positions, RecordReader, Share};
 use crate::refine::{Cut, Refinement};
 use crate::spill::{MemorySpill, SpillRun as _};

@@ -22,6 +22,7 @@ pub mod simple;
 
 mod board;
 mod counter;
+mod error;
 mod fast;
 mod key;
 mod plan;
@@ -37,9 +38,10 @@ mod tally;
 mod task;
 
 pub use counter::{CountError, Counted, Counter, Watch};
+pub use error::PlanError;
 pub use fast::{Count, LastPly, Means, Processor, count};
 pub use key::{KEY_LENGTH, KeyError, key_from_bytes, key_to_bytes, read_key};
-pub use plan::{Plan, PlanError};
+pub use plan::Plan;
 pub use records::Share;
 pub use refine::Cut;
 pub use run::{Checkpoint, Ending, Options, Progress, Run, RunError};

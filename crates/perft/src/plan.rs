@@ -1,62 +1,19 @@
 //! A tree, cut into distinct positions that are counted apart.
 
-use core::fmt;
-use std::io;
-
 use referee_chess::{Move, Position};
 use sha2::{Digest as _, Sha256};
 
+use crate::error::PlanError;
 use crate::fast::Means;
 use crate::key::key_to_bytes;
 use crate::limits::DEPTH_MAX;
 use crate::records::{RecordReader, Share};
-use crate::refine::{Cut, Layer, Refinement, estimate};
+use crate::refine::{Cut, Layer, LayerReader, Refinement, estimate};
 use crate::spill::{MemorySpill, Spill, SpillRun};
 use crate::task::{Task, TaskSize, Tasks};
 
 /// What begins a fingerprint; another number where plans are made or written in another way.
 const FINGERPRINT_HEAD: &[u8] = b"referee perft plan 2\n";
-
-/// A plan cannot be made or read.
-#[derive(Debug)]
-pub enum PlanError {
-    /// The depth is above [`DEPTH_MAX`].
-    Depth(u32),
-    /// There are 2 to the power of 64 paths to a position or more: the cut is too far down.
-    TooMany,
-    /// It was cancelled.
-    Cancelled,
-    /// The place where it is sorted has no more room, or does not give back what it took.
-    Spill(io::Error),
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Depth(depth) => write!(f, "the depth {depth} is above {DEPTH_MAX}"),
-            Self::TooMany => f.write_str(
-                "2^64 paths or more lead to one position: cut the tree nearer to its root",
-            ),
-            Self::Cancelled => f.write_str("the plan was cancelled"),
-            Self::Spill(_) => f.write_str("the positions of the plan cannot be sorted"),
-        }
-    }
-}
-
-impl core::error::Error for PlanError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Spill(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<io::Error> for PlanError {
-    fn from(error: io::Error) -> PlanError {
-        PlanError::Spill(error)
-    }
-}
 
 /// Returns the legal moves in the order of their names.
 pub(crate) fn first_moves(root: &Position) -> Vec<Move> {
@@ -180,7 +137,7 @@ impl<S: Spill> Plan<S> {
     /// Visits all positions in their order, with how many plies are left.
     pub(crate) fn each(
         &self,
-        mut visit: impl FnMut(u32, &RecordReader<<S::Run as SpillRun>::Reader>) -> Result<(), PlanError>,
+        mut visit: impl FnMut(u32, &LayerReader<S>) -> Result<(), PlanError>,
     ) -> Result<(), PlanError> {
         for layer in &self.layers {
             let mut reader = RecordReader::new(layer.run.open()?);

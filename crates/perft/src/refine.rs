@@ -7,9 +7,9 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use rayon::slice::ParallelSlice;
 use referee_chess::PositionKey;
 
+use crate::error::PlanError;
 use crate::fast::{Means, Processor, add_children, count_shallow};
 use crate::limits::PLAN_CHUNK;
-use crate::plan::PlanError;
 use crate::records::{Positions, RecordReader, RecordWriter, Share};
 use crate::sorter::{Merge, Sorter};
 use crate::spill::{Spill, SpillRun};
@@ -85,6 +85,9 @@ pub(crate) struct Layer<R> {
     pub(crate) run: R,
     pub(crate) positions: u64,
 }
+
+/// Reads the positions of a layer back.
+pub(crate) type LayerReader<S> = RecordReader<<<S as Spill>::Run as SpillRun>::Reader>;
 
 /// What is made of a layer.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,12 +6,13 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use referee_chess::Position;
 
 use crate::counter::{CountError, Counter};
+use crate::error::PlanError;
 use crate::fast::{LastPly, Means, Processor};
 use crate::limits::{
     DEPTH_MAX, RUN_BYTES_MAX, RUN_CHILDREN_MAX, RUN_REST_MIN, RUN_TASK_COST_MIN, RUN_TASKS,
     TASK_POSITIONS_MAX,
 };
-use crate::plan::{Plan, PlanError};
+use crate::plan::Plan;
 use crate::refine::Cut;
 use crate::spill::MemorySpill;
 use crate::table::{Table, TableUse};

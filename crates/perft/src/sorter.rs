@@ -7,8 +7,8 @@ use std::collections::BinaryHeap;
 use rayon::slice::ParallelSliceMut;
 use referee_chess::PositionKey;
 
+use crate::error::PlanError;
 use crate::limits::{MERGE_RUNS_MAX, SORT_ROWS_MAX};
-use crate::plan::PlanError;
 use crate::records::{RecordReader, RecordWriter, Share};
 use crate::spill::{Spill, SpillRun};
 

@@ -8,10 +8,11 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use referee_chess::{Bitboard, File, Move, MoveKind, Position, Square};
 
 use crate::counter::Counter;
+use crate::error::PlanError;
 use crate::fast::Means;
 use crate::key::read_key;
 use crate::limits::{DEPTH_MAX, RUN_BYTES_MAX, TASK_POSITIONS_MAX};
-use crate::plan::{Plan, PlanError};
+use crate::plan::Plan;
 use crate::refine::Cut;
 use crate::run::RunError;
 use crate::spill::MemorySpill;

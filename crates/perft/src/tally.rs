@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use referee_chess::{Move, Position};
 
+use crate::error::PlanError;
 use crate::limits::TASK_POSITIONS_MAX;
-use crate::plan::{Plan, PlanError, first_moves};
+use crate::plan::{Plan, first_moves};
 use crate::records::Share;
 use crate::spill::Spill;
 use crate::task::{ReportError, Task, TaskSize};

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use referee_chess::{CastlingMode, PositionKey};
 
+use crate::error::PlanError;
 use crate::fast::{Processor, count_shallow};
 use crate::key::{KEY_LENGTH, KeyError, key_from_bytes, read_key, unpack};
 use crate::limits::{DEPTH_MAX, TASK_POSITIONS_MAX};
-use crate::plan::PlanError;
 use crate::records::{Positions, RecordReader, RecordWriter, Share};
-use crate::refine::{Layer, estimate, estimate_depth};
+use crate::refine::{Layer, LayerReader, estimate, estimate_depth};
 use crate::spill::{Spill, SpillRun};
 
 /// Positions that follow each other in a plan and have as many plies left.
@@ -346,8 +346,6 @@ pub struct TaskSize {
     /// The number of positions, at most [`TASK_POSITIONS_MAX`].
     pub positions: usize,
 }
-
-type LayerReader<S> = RecordReader<<<S as Spill>::Run as SpillRun>::Reader>;
 
 /// The tasks of a plan, in the order of their positions.
 pub struct Tasks<'a, S: Spill> {

@@ -1,8 +1,5 @@
 //! Checking the fields of a request, with every problem named at once.
 
-use std::time::Duration;
-
-use crate::convert::time::duration_of;
 use crate::error::{Error, Violation};
 
 /// Collects what is wrong with the fields of one request.
@@ -99,25 +96,6 @@ impl Fields {
             Ok(size) => size.min(max),
             Err(_) => {
                 self.refuse("page_size", "must not be negative; 0 means the default");
-                default
-            }
-        }
-    }
-
-    /// Reads a duration within a range.
-    pub fn duration(
-        &mut self,
-        field: &str,
-        value: Option<prost_types::Duration>,
-        default: Duration,
-        range: (Duration, Duration),
-    ) -> Duration {
-        let Some(value) = value else { return default };
-        match duration_of(value) {
-            Some(duration) if (range.0..=range.1).contains(&duration) => duration,
-            _ => {
-                let (low, high) = (range.0.as_secs(), range.1.as_secs());
-                self.refuse(field, format!("must be from {low} to {high} seconds"));
                 default
             }
         }

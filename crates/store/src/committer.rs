@@ -9,17 +9,19 @@
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
+use crate::ack::Ack;
 use crate::error::Fault;
 use crate::histogram::Histogram;
 use crate::job::{Job, Pending};
 use crate::limits;
-use crate::store::{Ack, StoreStats};
+use crate::load::{Load, Permit};
+use crate::store::StoreStats;
 
 /// What writes batches.
 pub(crate) trait Engine: Send + 'static {
@@ -146,7 +148,7 @@ impl Committer {
 
     /// Lets nothing more into the queue.
     pub(crate) fn refuse(&self) {
-        self.load.closed.store(true, Ordering::Release);
+        self.load.close();
     }
 
     /// Waits until everything in the queue is answered and the engine has released everything.
@@ -169,8 +171,8 @@ impl Committer {
     pub(crate) fn stats(&self) -> StoreStats {
         let times = self.progress.times.quantiles();
         StoreStats {
-            writes_waiting: self.load.writes.load(Ordering::Relaxed),
-            bytes_waiting: self.load.bytes.load(Ordering::Relaxed),
+            writes_waiting: self.load.writes(),
+            bytes_waiting: self.load.bytes(),
             reads_waiting: 0,
             batches: times.count,
             writes: self.progress.written.load(Ordering::Relaxed),
@@ -178,61 +180,6 @@ impl Committer {
             commit_p50: times.p50,
             commit_p99: times.p99,
         }
-    }
-}
-
-/// What the queue holds, and what is being written.
-#[derive(Debug, Default)]
-struct Load {
-    writes: AtomicUsize,
-    bytes: AtomicUsize,
-    closed: AtomicBool,
-}
-
-/// The room in the queue that a write takes until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Permit {
-    load: Arc<Load>,
-    bytes: usize,
-}
-
-impl Permit {
-    /// Takes room in the queue, or says that it is full.
-    fn take(load: &Arc<Load>, bytes: usize) -> Result<Self, Fault> {
-        if load.closed.load(Ordering::Acquire) {
-            return Err(Fault::Closed);
-        }
-        let full = |queue, limit| Fault::Overloaded {
-            queue,
-            limit,
-            retry_after: limits::OVERLOADED_RETRY_AFTER,
-        };
-        // It gives back what it took if it is dropped below.
-        let permit = Self {
-            load: load.clone(),
-            bytes,
-        };
-        let writes = load.writes.fetch_add(1, Ordering::Relaxed) + 1;
-        let bytes = load.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if writes > limits::QUEUE_WRITES_MAX {
-            return Err(full("writes", limits::QUEUE_WRITES_MAX));
-        }
-        if bytes > limits::QUEUE_BYTES_MAX {
-            return Err(full("bytes of writes", limits::QUEUE_BYTES_MAX));
-        }
-        Ok(permit)
-    }
-
-    /// Returns the bytes that it was taken for.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        self.load.writes.fetch_sub(1, Ordering::Relaxed);
-        self.load.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

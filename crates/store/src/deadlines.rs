@@ -1,8 +1,8 @@
 //! When games are due: the facet [`Deadlines`].
 
+use crate::ack::Ack;
 use crate::error::{AppendError, Fault};
 use crate::games::GameKey;
-use crate::store::Ack;
 
 /// Names the games whose deadline has come, each to one caller at a time.
 pub trait Deadlines: Send + Sync {

@@ -1,7 +1,7 @@
 //! Games and their records: the facet [`Games`], and what it takes and gives.
 
+use crate::ack::{Ack, Read};
 use crate::error::{AppendError, CreateError};
-use crate::store::{Ack, Read};
 
 /// Creates games, appends to their records, and reads them.
 ///

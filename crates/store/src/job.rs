@@ -2,11 +2,11 @@
 
 use tokio::sync::oneshot;
 
-use crate::committer::Permit;
 use crate::deadlines::{DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
 use crate::games::{Append, Appended, Created, GameKey, NewGame};
 use crate::liveness::{Beat, Beaten};
+use crate::load::Permit;
 use crate::questions::OpenQuestion;
 
 /// One write of a batch.
@@ -82,7 +82,7 @@ impl Job {
 
     /// Sets the answer of a job that the engine could not do.
     pub(crate) fn fail(&mut self, fault: Fault) {
-        each!(self, pending => pending.answer = Some(Err(fault.into())));
+        each!(self, pending => pending.fail(fault));
     }
 
     /// Sends the answer.
@@ -100,6 +100,13 @@ impl<Q, A, E> Pending<Q, A, E> {
             reply,
             permit,
         }
+    }
+
+    fn fail(&mut self, fault: Fault)
+    where
+        E: From<Fault>,
+    {
+        self.answer = Some(Err(fault.into()));
     }
 
     fn reply(self) {

@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ack;
 pub mod chain;
 mod check;
 mod committer;
@@ -32,12 +33,14 @@ mod histogram;
 mod job;
 pub mod limits;
 mod liveness;
+mod load;
 mod log;
 mod questions;
 mod sqlite;
 mod store;
 pub mod wrap;
 
+pub use ack::{Ack, Read};
 pub use deadlines::{Deadlines, DueGame, Postponement};
 pub use error::{AppendError, CreateError, Fault, InvalidField, OpenError, Problem, ReadError};
 pub use games::{
@@ -49,4 +52,4 @@ pub use liveness::{Beat, Beaten, DownSpan, Liveness, ReplicaId};
 pub use log::{Change, ChangePage, Log, LogCursor, TailEntry, TailPage};
 pub use questions::{OpenQuestion, Questions};
 pub use sqlite::{SqliteOptions, SqliteStore};
-pub use store::{Ack, Read, Ready, Store, StoreStats};
+pub use store::{Ready, Store, StoreStats};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::ack::{Ack, Read};
 use crate::error::Fault;
-use crate::store::{Ack, Read};
 
 /// Keeps signs of life, and finds the spans in which nobody gave one.
 pub trait Liveness: Send + Sync {

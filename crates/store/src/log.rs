@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use tokio::sync::watch;
 
+use crate::ack::Read;
 use crate::error::{InvalidField, Problem};
 use crate::games::{GameKey, StoredEntry};
 use crate::limits::LOG_CURSOR_BYTES_MAX;
-use crate::store::Read;
 
 /// Follows what is committed, by this process and by others.
 pub trait Log: Send + Sync {

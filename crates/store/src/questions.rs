@@ -1,8 +1,8 @@
 //! Questions that entries leave and that are answered later: the facet [`Questions`].
 
+use crate::ack::Ack;
 use crate::error::Fault;
 use crate::games::GameKey;
-use crate::store::Ack;
 
 /// Keeps which games have an open question, until somebody settles it.
 ///

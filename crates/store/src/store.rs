@@ -1,21 +1,14 @@
 //! The trait that every engine implements, made of facets.
 
-use std::pin::Pin;
 use std::time::Duration;
 
+use crate::ack::{Ack, Read};
 use crate::deadlines::Deadlines;
-use crate::error::{Fault, ReadError};
+use crate::error::Fault;
 use crate::games::Games;
 use crate::liveness::Liveness;
 use crate::log::Log;
 use crate::questions::Questions;
-
-/// A write: it is queued when the call returns, in the order of the calls, and the future waits
-/// for the disk. Dropping the future does not undo the write.
-pub type Ack<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'static>>;
-
-/// A read: it begins when the future is first polled.
-pub type Read<'a, T> = Pin<Box<dyn Future<Output = Result<T, ReadError>> + Send + 'a>>;
 
 /// Durable records of games, with everything about them that must survive a process.
 ///
@@ -26,7 +19,7 @@ pub trait Store: Games + Log + Deadlines + Liveness + Questions + 'static {
     ///
     /// # Errors
     ///
-    /// [`ReadError`] when the store cannot even read.
+    /// [`ReadError`](crate::ReadError) when the store cannot even read.
     fn ready(&self) -> Read<'_, Ready>;
 
     /// Returns what the store is doing. It waits for nothing.

@@ -6,15 +6,25 @@
 use std::process::Command;
 
 use referee_store::{
-    AppendError, Appended, CreateError, Fault, GameKey, Games, Ready, SqliteOptions, SqliteStore,
-    Store, limits,
+    Append, AppendError, Appended, CreateError, Fault, GameKey, Games, Ready, SqliteOptions,
+    SqliteStore, Store, limits,
 };
-use suite::{appends, at_once, check_record, create, entry, new_game, note, refusal, store_one};
+use suite::{
+    appends, at_once, bytes, check_record, create, new_game, note, refusal, store_one, writing,
+};
 
 #[allow(dead_code, unused_imports, unused_macros)]
 mod suite;
 
 const CHILD: &str = "REFEREE_STORE_DISK_CHILD";
+/// The pages of the log at which the child checkpoints.
+const CHECKPOINT: &str = "REFEREE_STORE_DISK_CHECKPOINT";
+
+/// A large entry after `sequence`.
+fn large(key: &GameKey, sequence: i64) -> Append {
+    let id = format!("entry {}", sequence + 1);
+    writing(key, sequence, &id, bytes(vec![7; 3_000]))
+}
 
 /// Says whether an answer is that the disk takes nothing.
 fn is_read_only<T>(answer: &Result<T, AppendError>) -> bool {
@@ -23,10 +33,10 @@ fn is_read_only<T>(answer: &Result<T, AppendError>) -> bool {
 
 /// The child, which fills the disk as far as it may.
 async fn child(path: &str) {
-    // Also housekeeping meets the limit.
+    let checkpoint_pages = std::env::var(CHECKPOINT).expect("the parent says when");
     let options = SqliteOptions {
         newest_requests: 8,
-        checkpoint_pages: 50,
+        checkpoint_pages: checkpoint_pages.parse().expect("it is a number"),
         cached_heads: limits::CACHED_HEADS_MAX,
     };
     let store = SqliteStore::open_with(path, options).expect("there is room for an empty store");
@@ -38,9 +48,34 @@ async fn child(path: &str) {
         note(&row.key, row.chain_head);
         games.push(row.key);
     }
+    let stored = fill(&store, &key).await;
+    check_full(&store, &key, &games, stored).await;
+    lift_limit();
+
+    // What failed is repeated under the same request ids, and the game goes on.
+    let again = (stored..stored + 60).map(|sequence| large(&key, sequence));
+    for answer in at_once(appends(&store, again)).await {
+        assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
+    }
+    store_one(&store, refusal(&key, stored + 60, "bad")).await;
+    for answer in at_once(appends(&store, games.iter().map(|game| large(game, 0)))).await {
+        assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
+    }
+    assert_eq!(store.ready().await, Ok(Ready::Writable));
+    create(&store, new_game("p", "h")).await;
+    assert_eq!(check_record(&store, &key).await.len() as i64, stored + 60);
+    store.close().await.expect("the store closes");
+
+    let store = SqliteStore::open(path).expect("the store opens");
+    assert_eq!(check_record(&store, &key).await.len() as i64, stored + 60);
+    println!("the store went on");
+}
+
+/// Appends to a game until the disk takes nothing; returns the number of entries.
+async fn fill(store: &SqliteStore, key: &GameKey) -> i64 {
     let mut stored = 0;
     let reason = loop {
-        match store.append(entry(&key, stored)).await {
+        match store.append(large(key, stored)).await {
             Ok(Appended::Stored { sequence, .. }) => stored = sequence,
             Err(AppendError::Fault(Fault::ReadOnly { reason })) => break reason,
             other => panic!("{other:?}"),
@@ -51,15 +86,19 @@ async fn child(path: &str) {
         );
     };
     println!("after {stored} entries: {reason}");
+    stored
+}
 
+/// Checks what a store does on a full disk, in which a game has so many entries and others none.
+async fn check_full(store: &SqliteStore, key: &GameKey, games: &[GameKey], stored: i64) {
     // A whole batch fails, and all of it.
-    let mut batch = appends(&store, games.iter().map(|game| entry(game, 0)));
-    batch.push(store.append(refusal(&key, stored, "bad")));
+    let mut batch = appends(store, games.iter().map(|game| large(game, 0)));
+    batch.push(store.append(refusal(key, stored, "bad")));
     for answer in at_once(batch).await {
         assert!(is_read_only(&answer), "{answer:?}");
     }
     // What waited for a write that failed is not written over it.
-    let game = appends(&store, (stored..stored + 3).map(|it| entry(&key, it)));
+    let game = appends(store, (stored..stored + 3).map(|it| large(key, it)));
     for (index, answer) in at_once(game).await.into_iter().enumerate() {
         let refused = match &answer {
             Err(AppendError::Moved { actual, .. }) => index > 0 && *actual == stored,
@@ -83,9 +122,12 @@ async fn child(path: &str) {
         "{ready:?}"
     );
     // Reading goes on, and shows what was acknowledged.
-    assert_eq!(check_record(&store, &key).await.len() as i64, stored);
+    assert_eq!(check_record(store, key).await.len() as i64, stored);
     assert_eq!(store.game(&GameKey::new("p", "h")).await, Ok(None));
+}
 
+/// Lets the files of this process grow again.
+fn lift_limit() {
     let lifted = Command::new("prlimit")
         .args([
             "--fsize=unlimited:unlimited",
@@ -95,24 +137,6 @@ async fn child(path: &str) {
         .status()
         .expect("prlimit runs");
     assert!(lifted.success(), "{lifted}");
-
-    // What failed is repeated under the same request ids, and the game goes on.
-    let again = (stored..stored + 500).map(|sequence| entry(&key, sequence));
-    for answer in at_once(appends(&store, again)).await {
-        assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
-    }
-    store_one(&store, refusal(&key, stored + 500, "bad")).await;
-    for answer in at_once(appends(&store, games.iter().map(|game| entry(game, 0)))).await {
-        assert!(matches!(answer, Ok(Appended::Stored { .. })), "{answer:?}");
-    }
-    assert_eq!(store.ready().await, Ok(Ready::Writable));
-    create(&store, new_game("p", "h")).await;
-    assert_eq!(check_record(&store, &key).await.len() as i64, stored + 500);
-    store.close().await.expect("the store closes");
-
-    let store = SqliteStore::open(path).expect("the store opens");
-    assert_eq!(check_record(&store, &key).await.len() as i64, stored + 500);
-    println!("the store went on");
 }
 
 #[tokio::test]
@@ -127,9 +151,10 @@ async fn a_failing_disk_acknowledges_nothing() {
         println!("skipped: prlimit (util-linux) is not installed");
         return;
     }
-    // Limits that hit the log first, and in different places; in blocks of 512 bytes or 1 KiB,
-    // as the shell counts. An ignored SIGXFSZ makes the write fail instead of the process.
-    for blocks in [400, 411, 433, 600] {
+    // Limits that hit the log first, and such that hit the database in a checkpoint, in different
+    // places; in blocks of 512 bytes or 1 KiB, as the shell counts. An ignored SIGXFSZ makes the
+    // write fail instead of the process.
+    for (blocks, checkpoint_pages) in [(600, 500), (611, 500), (700, 50), (733, 50)] {
         let folder = tempfile::tempdir().expect("a folder for the test");
         let output = Command::new("sh")
             .arg("-c")
@@ -140,6 +165,7 @@ async fn a_failing_disk_acknowledges_nothing() {
             .args(["--exact", "a_failing_disk_acknowledges_nothing"])
             .args(["--nocapture", "--test-threads=1"])
             .env(CHILD, folder.path().join("referee.db"))
+            .env(CHECKPOINT, checkpoint_pages.to_string())
             .output()
             .expect("the child starts");
         let said = String::from_utf8_lossy(&output.stdout);

@@ -7,6 +7,7 @@
 mod cache;
 mod disk;
 mod log;
+mod platforms;
 mod time;
 
 use referee_api::v1::action::Kind;

@@ -1,8 +1,8 @@
 //! Losses that are draws where the opponent cannot mate (5.1.2, 6.9, 7.5.5).
 
 use referee_chess::Color;
+use referee_mate::Budget;
 
-use super::MATE_BUDGET_ON_END;
 use super::draft::Draft;
 use crate::clock::Time;
 use crate::game::Game;
@@ -10,6 +10,9 @@ use crate::history::History;
 use crate::mate::{CanMate, NoMate, Purpose, Question, Tier, examine};
 use crate::outcome::{Evidence, GameResult, Outcome, Termination};
 use crate::profile::{MateTest, UndeterminedPolicy};
+
+/// The positions that may be visited for a question of who can mate when a game ends by it.
+pub const MATE_BUDGET_ON_END: Budget = Budget::FULL;
 
 /// How a game is lost, and drawn instead where the opponent cannot mate.
 pub(super) struct Loss {

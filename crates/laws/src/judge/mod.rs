@@ -19,7 +19,6 @@ mod sealed;
 mod touch;
 
 use referee_chess::Color;
-use referee_mate::Budget;
 
 use crate::action::{Action, DrawClaim, Intent, Seat};
 use crate::clock::{Keeper, Time};
@@ -32,6 +31,7 @@ use crate::standing::Phase;
 pub(crate) use attend::can_be_dead;
 use draft::Draft;
 use flags::FlagReport;
+pub use loss::MATE_BUDGET_ON_END;
 
 /// What the referee says to an action, and the entry that came of it, if any.
 #[derive(Clone, Debug)]
@@ -41,9 +41,6 @@ pub struct Judgment {
     /// What is to be recorded; `None` where the action leaves no trace in the game.
     pub entry: Option<Entry>,
 }
-
-/// The positions that may be visited for a question of who can mate when a game ends by it.
-pub const MATE_BUDGET_ON_END: Budget = Budget::FULL;
 
 impl Game {
     /// Judges an action that reached the referee at a time. The game stays as it is;

@@ -15,25 +15,8 @@ pub use choices::{
     TouchEnforcement, UndeterminedPolicy,
 };
 pub use parameters::{ParameterError, Parameters};
-pub use table::Origin;
+pub use table::{Origin, PROFILE_NAMES};
 pub use value::{Allowed, Points};
-
-/// The names of the profiles that are known.
-pub const PROFILE_NAMES: &[&str] = &[
-    "fide_standard",
-    "fide_rapid",
-    "fide_blitz",
-    "fide_online",
-    "lichess",
-    "chesscom",
-    "uscf",
-    "ics",
-    "house_handbook",
-    "house_perpetual",
-    "house_software",
-    "house_strikes",
-    "house_captures",
-];
 
 /// The chess that is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

@@ -2,7 +2,24 @@
 
 use std::sync::LazyLock;
 
-use super::{PROFILE_NAMES, Parameters};
+use super::parameters::Parameters;
+
+/// The names of the profiles that are known.
+pub const PROFILE_NAMES: &[&str] = &[
+    "fide_standard",
+    "fide_rapid",
+    "fide_blitz",
+    "fide_online",
+    "lichess",
+    "chesscom",
+    "uscf",
+    "ics",
+    "house_handbook",
+    "house_perpetual",
+    "house_software",
+    "house_strikes",
+    "house_captures",
+];
 
 /// The table, with a line for every parameter of every profile.
 const TEXT: &str = include_str!("profiles.tsv");

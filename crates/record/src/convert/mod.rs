@@ -5,6 +5,7 @@
 //! thing that this program could not have written. What goes the other way is named `write_…`.
 
 pub mod action;
+pub mod citation;
 pub mod clocks;
 pub mod conduct;
 pub mod enums;

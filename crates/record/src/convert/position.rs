@@ -7,8 +7,8 @@ use referee_chess::{
 };
 use referee_laws::{Citation, Game, GameError, Profile, Start, Variant};
 
+use super::citation::write_citation;
 use super::enums::{InContract, issue_name};
-use super::ruling::write_citation;
 use crate::error::Error;
 use crate::fields::Fields;
 use crate::limits;

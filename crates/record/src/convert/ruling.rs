@@ -1,21 +1,12 @@
 //! From the rules to the contract: rulings, outcomes, and what a position means.
 
 use referee_api::v1;
-use referee_laws::{Adjudication, Bound, Citation, Outcome, Points, Ruling};
+use referee_laws::{Adjudication, Bound, Outcome, Points, Ruling};
 
+use super::citation::write_citation;
 use super::enums::{InContract, can_mate_name, write_optional};
 use super::evidence::write_evidence;
 use super::position::{write_illegal_move, write_piece};
-
-/// Writes the article of a rule.
-#[must_use]
-pub fn write_citation(citation: &Citation) -> v1::Citation {
-    v1::Citation {
-        edition: citation.edition.to_string(),
-        article: citation.article.to_string(),
-        text: citation.text.to_string(),
-    }
-}
 
 /// Writes the end of a game, or that there is none; the points are those of a scoring.
 #[must_use]

@@ -1,6 +1,8 @@
 //! Durations and moments: those of the contract, milliseconds of a game's time line, microseconds
 //! since 1970.
 
+use std::ops::RangeInclusive;
+
 use prost_types::{Duration, Timestamp};
 use referee_laws::Time;
 
@@ -34,7 +36,7 @@ pub fn write_duration(duration: std::time::Duration) -> Duration {
 /// Returns a duration as the standard library has it; `None` where it is negative or malformed.
 /// The library's own conversion normalizes, and overflows on the ends of the range.
 #[must_use]
-pub fn duration_of(value: Duration) -> Option<std::time::Duration> {
+fn duration_of(value: Duration) -> Option<std::time::Duration> {
     let seconds = u64::try_from(value.seconds).ok()?;
     let nanos = u32::try_from(value.nanos).ok()?;
     (nanos < 1_000_000_000).then(|| std::time::Duration::new(seconds, nanos))
@@ -57,6 +59,25 @@ pub fn whole_ms(value: Duration) -> Option<u64> {
         return None;
     }
     u64::try_from(duration.as_millis()).ok()
+}
+
+/// Reads a duration within a range; one that is wrong is refused, and read as the default.
+pub fn read_duration(
+    field: &str,
+    value: Option<Duration>,
+    default: std::time::Duration,
+    range: RangeInclusive<std::time::Duration>,
+    fields: &mut Fields,
+) -> std::time::Duration {
+    let Some(value) = value else { return default };
+    match duration_of(value) {
+        Some(duration) if range.contains(&duration) => duration,
+        _ => {
+            let (low, high) = (range.start().as_secs(), range.end().as_secs());
+            fields.refuse(field, format!("must be from {low} to {high} seconds"));
+            default
+        }
+    }
 }
 
 /// Reads a duration of whole milliseconds from 0 to a limit; one that is wrong is refused, and read
@@ -129,7 +150,7 @@ pub fn read_us(time: Timestamp) -> Option<i64> {
 }
 
 /// The moments that a timestamp can tell, in seconds since 1970: the years from 1 to 9999.
-const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+const SECONDS: RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// Reads a moment in microseconds since 1970; a part of a microsecond counts as begun.
 pub fn read_moment(field: &str, time: Option<Timestamp>, fields: &mut Fields) -> Option<i64> {

@@ -22,6 +22,8 @@ pub(super) async fn run(games: Arc<Games>, stop: CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(interval) => {}
+            // The wait may have begun when nobody was in a hurry.
+            () = games.registry.watching_begins() => {}
             changed = moved.changed() => if changed.is_err() {
                 // The store is closed, which is a stop as well.
                 return;

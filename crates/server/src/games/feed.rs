@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use referee_api::v1;
 use referee_store::GameKey;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::limits;
 
@@ -134,12 +134,19 @@ impl Ring {
 
 /// The feeds of all games that somebody follows.
 #[derive(Debug, Default)]
-pub(crate) struct Feeds(Mutex<HashMap<GameKey, (Arc<Feed>, usize)>>);
+pub(crate) struct Feeds {
+    feeds: Mutex<HashMap<GameKey, (Arc<Feed>, usize)>>,
+    /// Told when somebody follows a game after nobody followed any.
+    begun: Notify,
+}
 
 impl Feeds {
     /// Begins to follow a game, until the interest is dropped.
     pub(crate) fn follow(self: &Arc<Self>, key: &GameKey) -> Interest {
         let mut feeds = self.feeds();
+        if feeds.is_empty() {
+            self.begun.notify_one();
+        }
         let (feed, followers) = feeds
             .entry(key.clone())
             .or_insert_with(|| (Arc::new(Feed::new()), 0));
@@ -157,6 +164,11 @@ impl Feeds {
         self.feeds().get(key).map(|(feed, _)| Arc::clone(feed))
     }
 
+    /// Waits until somebody follows a game after nobody followed any.
+    pub(crate) async fn begun(&self) {
+        self.begun.notified().await;
+    }
+
     /// Whether anybody follows any game.
     pub(crate) fn is_empty(&self) -> bool {
         self.feeds().is_empty()
@@ -164,7 +176,7 @@ impl Feeds {
 
     fn feeds(&self) -> MutexGuard<'_, HashMap<GameKey, (Arc<Feed>, usize)>> {
         // Every change is a call on a map that does not fail halfway.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -54,6 +54,11 @@ impl GameRegistry {
         &self.log
     }
 
+    /// Waits until somebody watches a game after nobody watched any.
+    pub(crate) async fn watching_begins(&self) {
+        self.feeds.begun().await;
+    }
+
     /// Whether anybody watches any game.
     pub(crate) fn is_watched(&self) -> bool {
         !self.feeds.is_empty()

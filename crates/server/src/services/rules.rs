@@ -5,11 +5,12 @@ use referee_chess::{Bitboard, Epd, Fen, Position, ShredderFen, Square};
 use referee_laws::Profile;
 use referee_record::Fields;
 use referee_record::convert::action::check_move_text;
+use referee_record::convert::citation::write_citation;
 use referee_record::convert::position::{
     from_game_error, read_game, read_start, read_variant, write_illegal_move, write_move,
 };
 use referee_record::convert::profile::{describe_profiles, read_profile};
-use referee_record::convert::ruling::{write_adjudication, write_citation};
+use referee_record::convert::ruling::write_adjudication;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use referee_record::convert::time::read_duration;
 use referee_record::{Fields, RecordKey, read_name};
 use referee_store::GameKey;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +53,6 @@ pub(super) fn read_heartbeat(
     field: &str,
     interval: Option<prost_types::Duration>,
 ) -> Duration {
-    let range = (limits::HEARTBEAT_MIN, limits::HEARTBEAT_MAX);
-    fields.duration(field, interval, limits::HEARTBEAT_DEFAULT, range)
+    let range = limits::HEARTBEAT_MIN..=limits::HEARTBEAT_MAX;
+    read_duration(field, interval, limits::HEARTBEAT_DEFAULT, range, fields)
 }

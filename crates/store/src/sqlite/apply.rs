@@ -4,37 +4,14 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::head::{Head, Newest};
 use super::query::{self, Standing};
-use super::request::{Digest, KEY_BYTES, digest};
+use super::request::{Digest, digest};
 use super::writer::Writer;
 use crate::chain;
 use crate::error::{AppendError, CreateError};
 use crate::games::{Answer, Append, Appended, Created, GameKey, GameRow, NewGame, Write};
 use crate::limits;
-
-/// What the writer knows of a game without reading.
-pub(super) struct Head {
-    pub(super) game_id: i64,
-    platform_id: i64,
-    state: i32,
-    pub(super) sequence: i64,
-    pub(super) chain: [u8; 32],
-    refusals: i64,
-    /// The position of the last entry; 0 before the first.
-    position: i64,
-    /// The requests that are not in the index; see `index.rs`.
-    pub(super) newest: Vec<Newest>,
-    /// When the game is next looked at: no later than its deadline.
-    pub(super) due_us: Option<i64>,
-    /// Whether somebody may have claimed the game since its deadline was written.
-    pub(super) held: bool,
-}
-
-/// The request of one of the newest entries of a game.
-pub(super) struct Newest {
-    pub(super) key: [u8; KEY_BYTES],
-    pub(super) position: i64,
-}
 
 /// What an entry brings beside its bytes.
 struct Effect {
@@ -248,7 +225,8 @@ impl Writer {
         if inserted == 0 {
             return Ok(None);
         }
-        self.note_block(head.platform_id, position)?;
+        self.block
+            .note(&self.connection, head.platform_id, position)?;
         self.last_position = position;
         head.sequence = sequence;
         head.position = position;

@@ -6,7 +6,7 @@
 
 use rusqlite::params;
 
-use super::apply::Head;
+use super::head::Head;
 use super::writer::Writer;
 use crate::deadlines::{DueGame, Postponement};
 use crate::error::AppendError;

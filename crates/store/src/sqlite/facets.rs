@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use tokio::sync::watch;
 
 use super::{SqliteStore, liveness, log, query};
+use crate::ack::{Ack, Read};
 use crate::check;
 use crate::deadlines::{Deadlines, DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault, ReadError};
@@ -18,7 +19,7 @@ use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
 use crate::sqlite::list;
-use crate::store::{Ack, Read, Ready, Store, StoreStats};
+use crate::store::{Ready, Store, StoreStats};
 
 impl Games for SqliteStore {
     fn create(&self, game: NewGame) -> Ack<Created, CreateError> {

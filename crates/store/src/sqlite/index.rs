@@ -7,7 +7,7 @@
 
 use rusqlite::params;
 
-use super::apply::Head;
+use super::head::Head;
 use super::writer::Writer;
 
 impl Writer {

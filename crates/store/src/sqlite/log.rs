@@ -8,7 +8,6 @@ use std::collections::HashSet;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::query::{self, Page};
-use super::writer::Writer;
 use crate::games::GameKey;
 use crate::limits::TAIL_BLOCKS_MAX;
 use crate::log::{Change, ChangePage, LogCursor, TailEntry, TailPage};
@@ -24,18 +23,23 @@ pub(super) struct Block {
     platforms: HashSet<i64>,
 }
 
-impl Writer {
+impl Block {
     /// Keeps that the block of a position has an entry of a platform.
-    pub(super) fn note_block(&mut self, platform_id: i64, position: i64) -> rusqlite::Result<()> {
+    pub(super) fn note(
+        &mut self,
+        connection: &Connection,
+        platform_id: i64,
+        position: i64,
+    ) -> rusqlite::Result<()> {
         let number = position >> BLOCK_BITS;
-        if self.block.number != number {
-            self.block = Block {
+        if self.number != number {
+            *self = Block {
                 number,
                 platforms: HashSet::new(),
             };
         }
-        if self.block.platforms.insert(platform_id) {
-            self.connection
+        if self.platforms.insert(platform_id) {
+            connection
                 .prepare_cached("INSERT OR IGNORE INTO blocks VALUES (?1, ?2)")?
                 .execute([platform_id, number])?;
         }

@@ -5,10 +5,12 @@ mod connection;
 mod deadlines;
 mod facets;
 mod fault;
+mod head;
 mod index;
 mod list;
 mod liveness;
 mod log;
+mod options;
 mod query;
 mod questions;
 mod readers;
@@ -22,11 +24,11 @@ use std::sync::atomic::AtomicI64;
 
 use tokio::sync::watch;
 
+pub use self::options::SqliteOptions;
 use self::readers::Readers;
 use self::writer::{Published, Writer};
 use crate::committer::{Committer, committer};
 use crate::error::OpenError;
-use crate::limits;
 
 /// The embedded store: durable records of games in one SQLite file.
 ///
@@ -45,28 +47,6 @@ pub struct SqliteStore {
     readers: Readers,
     newest: Arc<AtomicI64>,
     moved: watch::Receiver<u64>,
-}
-
-/// How the embedded engine spends memory and spreads its housekeeping; the defaults are the
-/// constants of [`limits`]. No setting touches durability.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SqliteOptions {
-    /// See [`limits::NEWEST_REQUESTS`].
-    pub newest_requests: usize,
-    /// See [`limits::CHECKPOINT_PAGES`].
-    pub checkpoint_pages: i64,
-    /// See [`limits::CACHED_HEADS_MAX`].
-    pub cached_heads: usize,
-}
-
-impl Default for SqliteOptions {
-    fn default() -> Self {
-        Self {
-            newest_requests: limits::NEWEST_REQUESTS,
-            checkpoint_pages: limits::CHECKPOINT_PAGES,
-            cached_heads: limits::CACHED_HEADS_MAX,
-        }
-    }
 }
 
 impl SqliteStore {

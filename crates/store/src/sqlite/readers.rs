@@ -8,9 +8,9 @@ use tokio::sync::{Semaphore, TryAcquireError};
 
 use super::connection::open_reader;
 use super::fault;
+use crate::ack::Read;
 use crate::error::{Fault, ReadError};
 use crate::limits::{OVERLOADED_RETRY_AFTER, QUEUE_READS_MAX, READERS};
-use crate::store::Read;
 
 /// The readers of one store.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rusqlite::Connection;
 use tokio::sync::watch;
 
-use super::SqliteOptions;
-use super::apply::Head;
 use super::fault;
+use super::head::Head;
 use super::log::{self, Block};
+use super::options::SqliteOptions;
 use crate::committer::{Engine, Failure};
 use crate::error::Fault;
 use crate::games::GameKey;

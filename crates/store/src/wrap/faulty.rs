@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::ack::{Ack, Read};
 use crate::deadlines::{Deadlines, DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
 use crate::games::{
@@ -17,7 +18,7 @@ use crate::limits;
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
-use crate::store::{Ack, Read, Ready, Store, StoreStats};
+use crate::store::{Ready, Store, StoreStats};
 
 /// A store over `S` whose writes wait and fail as its [`Disk`] and its [`FaultPlan`] say. Reads go
 /// to the store below at once, and show what is there.

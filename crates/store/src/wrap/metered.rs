@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::ack::{Ack, Read};
 use crate::deadlines::{Deadlines, DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault, ReadError};
 use crate::games::{
@@ -16,7 +17,7 @@ use crate::histogram::{Histogram, Quantiles};
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
-use crate::store::{Ack, Read, Ready, Store, StoreStats};
+use crate::store::{Ready, Store, StoreStats};
 
 /// A store over `S` that counts the calls of each method and how long their answers take.
 ///

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use crate::ack::{Ack, Read};
 use crate::deadlines::{Deadlines, DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
 use crate::games::{
@@ -13,7 +14,7 @@ use crate::games::{
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
-use crate::store::{Ack, Read, Ready, Store, StoreStats};
+use crate::store::{Ready, Store, StoreStats};
 
 impl<S: Store + ?Sized> Games for Arc<S> {
     fn create(&self, game: NewGame) -> Ack<Created, CreateError> {

@@ -1,0 +1,27 @@
+//! What the writer remembers of the games that are played.
+
+use super::request::KEY_BYTES;
+
+/// What the writer knows of a game without reading.
+pub(super) struct Head {
+    pub(super) game_id: i64,
+    pub(super) platform_id: i64,
+    pub(super) state: i32,
+    pub(super) sequence: i64,
+    pub(super) chain: [u8; 32],
+    pub(super) refusals: i64,
+    /// The position of the last entry; 0 before the first.
+    pub(super) position: i64,
+    /// The requests that are not in the index; see `index.rs`.
+    pub(super) newest: Vec<Newest>,
+    /// When the game is next looked at: no later than its deadline.
+    pub(super) due_us: Option<i64>,
+    /// Whether somebody may have claimed the game since its deadline was written.
+    pub(super) held: bool,
+}
+
+/// The request of one of the newest entries of a game.
+pub(super) struct Newest {
+    pub(super) key: [u8; KEY_BYTES],
+    pub(super) position: i64,
+}
