@@ -216,12 +216,15 @@ impl Table<'_> {
             Err(status) => return (words_of(&status), String::new()),
         };
         if let Some(event) = response.event {
-            self.clients.note(event.outcome.iter().flat_map(|it| &it.citations));
+            self.clients
+                .note(event.outcome.iter().flat_map(|it| &it.citations));
             self.game.fen = event.fen;
         }
         match response.ruling {
             Some(ruling) => {
                 self.clients.note(&ruling.citations);
+                let illegal = ruling.illegal_move.iter();
+                self.clients.note(illegal.flat_map(|it| &it.citation));
                 (words::answer_of(&ruling), ruling.text)
             }
             None => ("no ruling".to_owned(), String::new()),
@@ -233,7 +236,8 @@ impl Table<'_> {
         let response = self.clients.games.get_game(v1::GetGameRequest { name });
         let missing = || Status::internal("the answer holds no game");
         let game = response.await?.into_inner().game.ok_or_else(missing)?;
-        self.clients.note(game.outcome.iter().flat_map(|it| &it.citations));
+        self.clients
+            .note(game.outcome.iter().flat_map(|it| &it.citations));
         Ok(game)
     }
 

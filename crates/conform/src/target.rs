@@ -106,7 +106,9 @@ impl Clients {
 
     /// Remembers what an answer cites.
     pub(crate) fn note<'a>(&self, citations: impl IntoIterator<Item = &'a v1::Citation>) {
-        let articles = citations.into_iter().map(|citation| citation.article.clone());
+        let articles = citations
+            .into_iter()
+            .map(|citation| citation.article.clone());
         self.locked().extend(articles);
     }
 
