@@ -4,9 +4,9 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::head::{Head, Newest};
-use super::query::{self, Standing};
-use super::request::{Digest, digest};
+use super::head::Head;
+use super::query::{self, Newest, Standing};
+use super::request::{Digest, PRINT_BYTES, digest};
 use super::writer::Writer;
 use crate::chain;
 use crate::error::{AppendError, CreateError};
@@ -68,6 +68,7 @@ impl Writer {
             refusals: 0,
             position: 0,
             newest: Vec::new(),
+            prints: Vec::new(),
             due_us: None,
             held: false,
         };
@@ -150,12 +151,17 @@ impl Writer {
         append: &Append,
         request: Digest,
     ) -> rusqlite::Result<Result<Appended, AppendError>> {
-        if let Some(newest) = head.newest.iter().find(|newest| newest.key == request.key) {
+        let met = request.is_among(&head.prints);
+        if met && let Some(newest) = head.newest.iter().find(|it| it.key == request.key) {
             let known = query::entry_answer(&self.connection, head.game_id, newest.position)?;
             return Ok(repeated(known, request, append));
         }
         let refused = refuse(head, append);
         if refused.is_none() {
+            if met {
+                // Another request of the same print: rare, and right once those are in the index.
+                self.index(head)?;
+            }
             // The database looks the request up itself, and takes no request that it knows.
             let stored = match &append.write {
                 Write::Entry {
@@ -235,6 +241,7 @@ impl Writer {
             key: request.key,
             position,
         });
+        head.prints.extend_from_slice(&request.key[..PRINT_BYTES]);
         self.index_if_due(head)?;
         if effect.state != head.state {
             self.connection
@@ -315,7 +322,6 @@ impl Writer {
     }
 
     fn load_head(&self, key: &GameKey) -> rusqlite::Result<Option<Head>> {
-        let mut newest = Vec::new();
         let head = self
             .connection
             .prepare_cached(
@@ -328,7 +334,6 @@ impl Writer {
                  WHERE platforms.name = ?1 AND games.name = ?2",
             )?
             .query_row([&key.platform, &key.game], |row| {
-                newest = query::keys(row.get_ref(9)?.as_blob()?);
                 Ok(Head {
                     game_id: row.get(0)?,
                     platform_id: row.get(1)?,
@@ -338,6 +343,7 @@ impl Writer {
                     refusals: row.get(5)?,
                     position: row.get(6)?,
                     newest: Vec::new(),
+                    prints: row.get(9)?,
                     due_us: row.get(7)?,
                     held: row.get(8)?,
                 })
@@ -349,14 +355,9 @@ impl Writer {
         let standing = Standing {
             sequence: head.sequence,
             position: head.position,
-            newest: newest.len(),
+            newest: head.prints.len() / PRINT_BYTES,
         };
-        let positions = query::newest_positions(&self.connection, head.game_id, standing, 0)?;
-        head.newest = newest
-            .into_iter()
-            .zip(positions)
-            .map(|(key, position)| Newest { key, position })
-            .collect();
+        head.newest = query::newest(&self.connection, head.game_id, standing, 0)?;
         Ok(Some(head))
     }
 }
