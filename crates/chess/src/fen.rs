@@ -6,7 +6,8 @@
 //! clock, move number; or the first four of them, as in EPD, and the counters are 0 and 1; or the
 //! word `startpos`, by which programs name the position in which the game begins. The strict
 //! readers make no guess and drop nothing. What carries no meaning is no fault for them either:
-//! blanks around the text, and the order of the castling letters. Castling rights are read in every form, in both castling modes:
+//! blanks around the text, and the order of the castling letters. Castling rights are read in
+//! every form, in both castling modes:
 //!
 //! - `K` and `Q` name the rook in the corner in standard chess, and in Chess960 the outermost
 //!   rook on that side of the king (X-FEN);
