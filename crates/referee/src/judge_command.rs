@@ -4,12 +4,12 @@
 mod games;
 mod output;
 mod printable;
+mod profile;
 mod source;
 mod split;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -18,9 +18,8 @@ use std::thread;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use referee_laws::{PROFILE_NAMES, Profile};
 
-use crate::EXIT_USAGE;
+use crate::exit::{Exit, Failure, Outcome, tell};
 use games::{Judge, Line};
 use output::{Output, Summary};
 use printable::{Escape, Printable, printable};
@@ -39,56 +38,44 @@ pub(crate) struct JudgeArguments {
     /// The rules under which the games are judged.
     #[arg(
         long,
+        short,
         value_name = "NAME",
         default_value = "fide_standard",
         env = "REFEREE_PROFILE"
     )]
     profile: String,
     /// Writes a line of JSON for each game, and one for the summary.
-    #[arg(long)]
+    #[arg(long, short)]
     json: bool,
     /// Shows faults of the text, too, that leave no doubt about the game.
-    #[arg(long)]
+    #[arg(long, short)]
     warnings: bool,
     /// Leaves out the games that are clean.
     #[arg(long, short)]
     quiet: bool,
     /// How many threads judge. Range: 1 to 1024. Default: one for each core.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, short, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
 impl JudgeArguments {
-    /// Judges all files. Exit code 1 means that something was found, or a file failed.
-    pub(crate) fn run(self) -> ExitCode {
-        let profile = match Profile::named(&self.profile) {
-            Ok(profile) => profile,
-            Err(error) => {
-                let names = PROFILE_NAMES.join(", ");
-                eprintln!("error: --profile: {error}; there are {names}");
-                return ExitCode::from(EXIT_USAGE);
-            }
-        };
+    /// Judges all files.
+    pub(crate) fn run(self) -> Outcome {
+        let profile = profile::named(&self.profile).map_err(Failure::Usage)?;
         let threads = self.threads.map_or(0, usize::from);
-        let pool = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-            Ok(pool) => pool,
-            Err(error) => {
-                eprintln!("error: the threads cannot be started: {error}");
-                return ExitCode::FAILURE;
-            }
-        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool
+            .map_err(|error| Failure::Trouble(format!("the threads cannot be started: {error}")))?;
         let judge = Judge { profile };
         let mut summary = Summary::default();
-        match self.judge_all(&judge, &pool, &mut summary) {
-            Ok(()) if summary.is_clean() => ExitCode::SUCCESS,
-            Ok(()) => ExitCode::FAILURE,
-            // A reader that has seen enough is no failure.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("error: the output cannot be written: {error}");
-                ExitCode::FAILURE
-            }
-        }
+        let judged = self.judge_all(&judge, &pool, &mut summary);
+        judged.map_err(Failure::Output)?;
+        Ok(match summary {
+            // What is in a file that cannot be read, nobody knows.
+            Summary { failed_files, .. } if failed_files > 0 => Exit::Trouble,
+            _ if summary.is_clean() => Exit::Fine,
+            _ => Exit::Found,
+        })
     }
 
     fn judge_all(
@@ -118,7 +105,7 @@ impl JudgeArguments {
                 output.summary.failed_files += 1;
                 output.out.flush()?;
                 let text = format!("error: {}: {why}", path.display());
-                eprintln!("{}", printable(&text, Escape::Braces));
+                tell(printable(&text, Escape::Braces));
             }
         }
         let Output {
