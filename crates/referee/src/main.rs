@@ -5,7 +5,6 @@
 
 mod commands;
 mod exit;
-mod judge_command;
 mod limits;
 mod log;
 mod position;
@@ -18,12 +17,12 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use commands::can_mate::CanMateArguments;
 use commands::conform::ConformArguments;
 use commands::export::ExportArguments;
+use commands::judge::JudgeArguments;
 use commands::paper::{CompletionsArguments, ManArguments};
 use commands::perft::PerftArguments;
 use commands::serve::ServeArguments;
 use commands::verify::VerifyArguments;
 use exit::{Exit, Failure, Outcome};
-use judge_command::JudgeArguments;
 
 /// The version, with the revision of the sources that it was built from.
 const VERSION: &str = concat!(

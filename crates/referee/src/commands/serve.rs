@@ -1,15 +1,15 @@
 //! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
+mod settings;
+
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use referee_record::RecordKey;
-use referee_server::limits::KEY_FILE_BYTES_MAX;
 use referee_server::{MachineClock, Server, ServerOptions};
 use referee_store::{SqliteStore, Store};
 use tokio::net::TcpListener;
@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::{Exit, Failure, Outcome};
+use settings::{check_store, read_key, read_listen};
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]
@@ -133,43 +134,6 @@ impl ServeArguments {
         tracing::info!("stopped");
         Ok(())
     }
-}
-
-/// Takes an address with a port; a name is looked up when it is bound.
-fn read_listen(text: &str) -> Result<String, String> {
-    let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
-    let is_host = !host.is_empty() && (!host.contains(':') || host.starts_with('['));
-    if is_host && port.parse::<u16>().is_ok() {
-        Ok(text.to_owned())
-    } else {
-        Err("expected is HOST:PORT, such as 127.0.0.1:50051, localhost:50051 or [::1]:50051".into())
-    }
-}
-
-/// Refuses a store that this program has no engine for, before anything is opened.
-fn check_store(path: &Path) -> Result<(), &'static str> {
-    let is_postgres = ["postgres:", "postgresql:"]
-        .iter()
-        .any(|scheme| path.to_string_lossy().starts_with(scheme));
-    if is_postgres {
-        return Err(
-            "--store (REFEREE_STORE): names a PostgreSQL database, which this version cannot use; \
-             name a file",
-        );
-    }
-    Ok(())
-}
-
-/// Reads the key that signs records, before a port is bound.
-fn read_key(path: &Path) -> Result<RecordKey, String> {
-    let fault = |text: String| format!("--signing-key (REFEREE_SIGNING_KEY): {text}");
-    let name = path.display();
-    let file = File::open(path).map_err(|error| fault(format!("{name}: {error}")))?;
-    let mut text = String::new();
-    file.take(KEY_FILE_BYTES_MAX as u64)
-        .read_to_string(&mut text)
-        .map_err(|error| fault(format!("{name}: {error}")))?;
-    RecordKey::read(&text).map_err(|error| fault(format!("{name}: {error}")))
 }
 
 /// Says on standard output where the service is to be reached, for scripts that start it.
