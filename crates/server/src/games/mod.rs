@@ -12,6 +12,8 @@ mod log;
 mod registry;
 mod slot;
 mod submit;
+#[cfg(test)]
+mod tests;
 mod timekeeper;
 mod writer;
 
