@@ -149,7 +149,10 @@ impl Games {
     ) -> Result<v1::SubmitActionResponse, ServiceError> {
         let keeper = Arc::clone(&self.keeper);
         self.see_through(async move {
-            submit::submit(&keeper, &key, message, submitted, arrival_us).await
+            let answer = submit::submit(&keeper, &key, message, submitted, arrival_us).await?;
+            // The event that the answer names may be of another process; it goes before it.
+            keeper.writer.registry.note(&key, answer.sequence);
+            Ok(answer)
         })
         .await
     }
