@@ -24,7 +24,7 @@ use referee_api::v1;
 use referee_record::convert::action::Submitted;
 use referee_record::{Finding, FoldedGame};
 use referee_store::{GameKey, NewGame, ReplicaId, Store};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
@@ -60,6 +60,8 @@ pub(crate) struct Games {
     pub(crate) asked: Arc<Notify>,
     /// Work that goes on when the caller goes away; it ends before the service does.
     tracker: TaskTracker,
+    /// The places of such work.
+    places: Arc<Semaphore>,
 }
 
 impl Games {
@@ -99,6 +101,7 @@ impl Games {
             clock,
             asked,
             tracker,
+            places: Arc::new(Semaphore::new(limits::WRITES_WAITING_MAX)),
         })
     }
 
@@ -173,11 +176,18 @@ impl Games {
         Follower::begin(registry, clock, key, after, heartbeat).await
     }
 
-    /// Does something to its end, whether or not the caller waits for it.
+    /// Does something to its end, whether or not the caller waits for it. What waits for its turn
+    /// or for the disk is bounded, since callers that give up leave it behind.
     pub(crate) async fn see_through<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
     ) -> Result<T, ServiceError> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = place.map_err(|_| ServiceError::overloaded())?;
+        let work = async move {
+            let _place = place;
+            work.await
+        };
         let done = self.tracker.spawn(work.in_current_span()).await;
         done.unwrap_or_else(|error| {
             tracing::error!(%error, "a task did not come to its end");
