@@ -68,7 +68,6 @@ impl House {
             game: Some(v1::Game::default()),
             game_id: id.into(),
             request_id: id.into(),
-            ..v1::CreateGameRequest::default()
         };
         let (genesis, game) = read_creation(&request).expect("it can be created");
         let genesis = complete_genesis(genesis, &game, resource_name(id), None);
