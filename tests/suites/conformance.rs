@@ -498,16 +498,16 @@ fn what_makes_no_sense_is_told_before_anything_is_played() {
     let good = file("good.jsonl", &good);
     let missing = folder.path().join("missing.jsonl");
     let cases: [(&Path, &[&str], i32, &str); 8] = [
-        (&unread, &[], 64, "unread.jsonl:3: is no JSON"),
-        (&nameless, &[], 64, "nameless.jsonl:2: id: is missing"),
+        (&unread, &[], 2, "unread.jsonl:3: is no JSON"),
+        (&nameless, &[], 2, "nameless.jsonl:2: id: is missing"),
         (
             &long,
             &[],
-            64,
+            2,
             "long.jsonl:2: the line is longer than 4194304 bytes",
         ),
-        (&missing, &[], 64, "missing.jsonl: cannot be read"),
-        (folder.path(), &[], 64, "is a folder"),
+        (&missing, &[], 2, "missing.jsonl: cannot be read"),
+        (folder.path(), &[], 2, "is a folder"),
         (
             &good,
             &["--target", "referee:1"],
@@ -524,7 +524,7 @@ fn what_makes_no_sense_is_told_before_anything_is_played() {
         (
             &good,
             &["--target", "http://127.0.0.1:9"],
-            1,
+            2,
             "http://127.0.0.1:9 cannot be reached",
         ),
     ];

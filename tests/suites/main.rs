@@ -5,6 +5,7 @@
 //!
 //! | suite | holds |
 //! |---|---|
+//! | `articles` | the page on the Laws, against citations, functions and cases |
 //! | `rooms` | the directions between the crates, and their licences |
 //! | `tidy` | what is true of every source file |
 //! | `limits` | every limit that the contract states |
@@ -28,6 +29,7 @@
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
 //! | `grpcurl` | the commands of the README, with the real program
 
+mod articles;
 mod bad_input;
 mod bounds;
 mod conformance;

@@ -92,6 +92,10 @@ const REAL_TIME: &[(&str, &str)] = &[
         "holds how the time of reading grows with the text",
     ),
     (
+        "crates/referee/tests/exit_codes.rs",
+        "interrupts a process in the middle of its work",
+    ),
+    (
         "crates/referee/tests/perft_command.rs",
         "stops a process in the middle of a count",
     ),

@@ -3,16 +3,18 @@
 //! # What is read
 //!
 //! Six fields, one blank between them: pieces, side to move, castling, en passant, halfmove
-//! clock, move number. The strict readers make no guess and drop nothing. What carries no
-//! meaning is no fault for them either: blanks around the text, and the order of the castling
-//! letters. Castling rights are read in every form, in both castling modes:
+//! clock, move number; or the first four of them, as in EPD, and the counters are 0 and 1; or the
+//! word `startpos`, by which programs name the position in which the game begins. The strict
+//! readers make no guess and drop nothing. What carries no meaning is no fault for them either:
+//! blanks around the text, and the order of the castling letters. Castling rights are read in
+//! every form, in both castling modes:
 //!
 //! - `K` and `Q` name the rook in the corner in standard chess, and in Chess960 the outermost
 //!   rook on that side of the king (X-FEN);
 //! - the letter of a file names the rook on that file (Shredder-FEN, and X-FEN for an inner rook).
 //!
 //! With a [`Tolerance`], the text may have any number of blanks between fields; with `counter`,
-//! one or both of the counters may be missing (they become 0 and 1); with `drop_castling_rights`,
+//! one of the counters may be missing (it becomes 1); with `drop_castling_rights`,
 //! a right may be named twice. Underscores for blanks, opcodes of EPD, a slash after the last
 //! rank, capital letters for the side to move or the en passant square, and a text of fewer than
 //! four fields are refused always, since no two programs agree on what they mean.
@@ -38,6 +40,10 @@ use crate::{
     Bitboard, Board, CastlingMode, Color, File, Piece, Position, PositionIssue, Rank, Role, Setup,
     Square, Tolerance,
 };
+
+/// The name of the position in which the game begins, and its FEN.
+const STARTPOS: &str = "startpos";
+const STARTPOS_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 impl Setup {
     /// Reads a FEN strictly, and does not ask whether the position makes sense.
@@ -94,6 +100,12 @@ impl Position {
     /// let fen = "r3k2r/8/8/8/8/8/8/R3K2R w qkQK - 0 1";
     /// let position = Position::from_fen(fen, CastlingMode::Standard)?;
     /// assert_eq!(position.to_string(), "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1");
+    ///
+    /// let begin = Position::from_fen("startpos", CastlingMode::Standard)?;
+    /// assert_eq!(begin, Position::startpos());
+    /// let begin = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    /// let begin = Position::from_fen(begin, CastlingMode::Standard)?;
+    /// assert_eq!(begin, Position::startpos());
     ///
     /// let fen = "4k3/8/8/8/8/8/8/8 w K - -5 1";
     /// let error = Position::from_fen(fen, CastlingMode::Standard).unwrap_err();
@@ -188,6 +200,11 @@ fn read(text: &str, castling_mode: CastlingMode, tolerance: Tolerance) -> Readin
         reader.fault(FenField::Board, 0, FenFault::TooLong { length });
         return reader.finish(false, false);
     }
+    // The name of a position stands for its FEN.
+    let text = match text.trim_ascii() {
+        STARTPOS => STARTPOS_FEN,
+        _ => text,
+    };
     let fields = split(text, tolerance != Tolerance::STRICT);
     let end = text.trim_ascii_end().len();
     let field = |index: usize| fields.get(index).copied().unwrap_or((end, ""));
@@ -195,7 +212,7 @@ fn read(text: &str, castling_mode: CastlingMode, tolerance: Tolerance) -> Readin
     let has_turn = reader.turn(field(1));
     reader.castling(field(2));
     reader.en_passant(field(3));
-    let may_lack = tolerance.counter && fields.len() >= 4;
+    let may_lack = fields.len() == 4 || tolerance.counter && fields.len() >= 4;
     if !may_lack || fields.len() > 4 {
         reader.setup.halfmove_clock = reader.number(FenField::HalfmoveClock, field(4), 0);
     }

@@ -11,3 +11,6 @@ pub const MOVE_LENGTH_MAX: usize = 16;
 /// The greatest halfmove clock and the greatest move number that are taken. The longest game
 /// that FIDE Laws 9.6.2 allow has below 9,000 moves of each side.
 pub const COUNTER_MAX: u32 = 20_000;
+
+/// How many of the issues of a FEN its error says in words.
+pub(crate) const FEN_ISSUES_SHOWN: usize = 3;

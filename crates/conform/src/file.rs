@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use crate::limits;
 
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// One case as it stands in a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -70,6 +72,10 @@ impl Lines {
             read.map_err(|error| self.error(format!("cannot be read: {error}")))?;
             if bytes.is_empty() {
                 return Ok(None);
+            }
+            // A mark at the beginning says how the text is written, and nothing of what it says.
+            if self.number == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
             }
             if bytes.len() > limits::LINE_LENGTH_MAX {
                 let max = limits::LINE_LENGTH_MAX;

@@ -118,7 +118,7 @@ impl Cases {
                 }
                 count += 1;
                 let tag = format!("conform-{run}-{count}");
-                let task = judge(clients.clone(), tag, line.clone());
+                let task = judge(clients.for_case(), tag, line.clone());
                 playing.push_back((line, tokio::spawn(task)));
             }
         }
@@ -139,7 +139,7 @@ async fn finish<O: Write, W: Write>(
         let played = task.await.map_err(broken)?;
         let shown = output
             .warn(&line, &played.unread)
-            .and_then(|()| output.show(&line, &played.verdict));
+            .and_then(|()| output.show(&line, &played.verdict, &played.cited));
         shown.map_err(Trouble::Output)?;
     }
     Ok(())
@@ -172,6 +172,8 @@ struct Played {
     verdict: Verdict,
     /// The fields of the case that nobody knows, by their paths.
     unread: Vec<String>,
+    /// The articles that the answers cite.
+    cited: Vec<String>,
 }
 
 /// Plays one case. One that cannot be read fails, and the others are played all the same.
@@ -189,5 +191,9 @@ async fn judge(mut clients: Clients, tag: String, line: Line) -> Played {
             Verdict::Failed(vec![failure])
         }
     };
-    Played { verdict, unread }
+    Played {
+        verdict,
+        unread,
+        cited: clients.cited(),
+    }
 }

@@ -56,7 +56,12 @@ impl<O: Write, W: Write> Output<O, W> {
     }
 
     /// Counts a case, and shows it where it failed.
-    pub(crate) fn show(&mut self, line: &Line, verdict: &Verdict) -> io::Result<()> {
+    pub(crate) fn show(
+        &mut self,
+        line: &Line,
+        verdict: &Verdict,
+        cited: &[String],
+    ) -> io::Result<()> {
         match verdict {
             Verdict::Passed => self.sums.passed += 1,
             Verdict::Failed(_) => self.sums.failed += 1,
@@ -68,7 +73,7 @@ impl<O: Write, W: Write> Output<O, W> {
         }
         let out = &mut self.out;
         if self.json {
-            return writeln!(out, "{}", as_json(line, verdict));
+            return writeln!(out, "{}", as_json(line, verdict, cited));
         }
         let Verdict::Failed(wrong) = verdict else {
             return Ok(());
@@ -113,11 +118,12 @@ fn text<'a>(case: &'a Value, name: &str) -> &'a str {
     case.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn as_json(line: &Line, verdict: &Verdict) -> Value {
+fn as_json(line: &Line, verdict: &Verdict, cited: &[String]) -> Value {
     let mut shown = json!({
         "id": line.id,
         "file": line.file.display().to_string(),
         "line": line.number,
+        "cited": cited,
     });
     match verdict {
         Verdict::Passed => shown["verdict"] = json!("passed"),

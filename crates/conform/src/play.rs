@@ -15,6 +15,9 @@ use crate::target::{Clients, position};
 use crate::verdict::Failure;
 use crate::words;
 
+/// The label of each game that is made, with the run and the case.
+const LABEL: &str = "conformance";
+
 /// How many events of a game are read at once.
 const EVENTS_PAGE: i32 = 500;
 
@@ -73,8 +76,10 @@ async fn try_play(
 pub(crate) async fn create(
     clients: &mut Clients,
     tag: &str,
-    game: v1::Game,
+    mut game: v1::Game,
 ) -> Result<v1::Game, Status> {
+    // So that games that are left on the referee of somebody else can be found there.
+    game.labels.insert(LABEL.to_owned(), tag.to_owned());
     let request = v1::CreateGameRequest {
         game: Some(game),
         game_id: String::new(),
@@ -211,10 +216,17 @@ impl Table<'_> {
             Err(status) => return (words_of(&status), String::new()),
         };
         if let Some(event) = response.event {
+            self.clients
+                .note(event.outcome.iter().flat_map(|it| &it.citations));
             self.game.fen = event.fen;
         }
         match response.ruling {
-            Some(ruling) => (words::answer_of(&ruling), ruling.text),
+            Some(ruling) => {
+                self.clients.note(&ruling.citations);
+                let illegal = ruling.illegal_move.iter();
+                self.clients.note(illegal.flat_map(|it| &it.citation));
+                (words::answer_of(&ruling), ruling.text)
+            }
             None => ("no ruling".to_owned(), String::new()),
         }
     }
@@ -223,7 +235,10 @@ impl Table<'_> {
         let name = self.game.name.clone();
         let response = self.clients.games.get_game(v1::GetGameRequest { name });
         let missing = || Status::internal("the answer holds no game");
-        response.await?.into_inner().game.ok_or_else(missing)
+        let game = response.await?.into_inner().game.ok_or_else(missing)?;
+        self.clients
+            .note(game.outcome.iter().flat_map(|it| &it.citations));
+        Ok(game)
     }
 
     /// Returns the action that completes some move of a side.

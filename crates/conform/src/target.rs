@@ -1,6 +1,8 @@
 //! The referee that cases are put to.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_api::v1;
 use referee_api::v1::game_service_client::GameServiceClient;
@@ -71,6 +73,8 @@ pub(crate) struct Clients {
     pub(crate) games: GameServiceClient<Channel>,
     /// For questions about the rules.
     pub(crate) rules: RulesServiceClient<Channel>,
+    /// What the answers to a case have cited so far.
+    cited: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Clients {
@@ -88,7 +92,33 @@ impl Clients {
         Ok(Clients {
             games: GameServiceClient::new(channel.clone()),
             rules: RulesServiceClient::new(channel),
+            cited: Arc::default(),
         })
+    }
+
+    /// Returns the same clients for another case, of which nothing is known.
+    pub(crate) fn for_case(&self) -> Clients {
+        Clients {
+            cited: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Remembers what an answer cites.
+    pub(crate) fn note<'a>(&self, citations: impl IntoIterator<Item = &'a v1::Citation>) {
+        let articles = citations
+            .into_iter()
+            .map(|citation| citation.article.clone());
+        self.locked().extend(articles);
+    }
+
+    /// Returns what the answers have cited, each article once.
+    pub(crate) fn cited(&self) -> Vec<String> {
+        self.locked().iter().cloned().collect()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.cited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -69,11 +69,6 @@ const ARTICLES: &[(&str, &str)] = &[
         "A pawn captures a piece of the opponent diagonally in front of it, on the next file.",
     ),
     (
-        "3.7.3.1",
-        "A pawn can capture a pawn that has just passed it with a double step, on the next move \
-         only.",
-    ),
-    (
         "3.7.3.2",
         "The capture en passant is legal only on the move after the double step.",
     ),
@@ -86,10 +81,6 @@ const ARTICLES: &[(&str, &str)] = &[
         "The king moves to a neighboring square that no piece of the opponent attacks.",
     ),
     (
-        "3.8.2",
-        "Castling moves the king and a rook of its color along the first rank.",
-    ),
-    (
         "3.8.2.1",
         "The right to castle is lost when the king or that rook has moved.",
     ),
@@ -97,10 +88,6 @@ const ARTICLES: &[(&str, &str)] = &[
         "3.8.2.2",
         "Castling is barred while the king stands on, crosses or reaches an attacked square, or \
          while a piece stands in between.",
-    ),
-    (
-        "3.9.1",
-        "A king is in check when a piece of the opponent attacks it, even a piece that is pinned.",
     ),
     (
         "3.9.2",

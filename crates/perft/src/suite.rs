@@ -3,7 +3,8 @@
 //! - `.epd`: a position on each line, `FEN ;D1 20 ;D2 400`; spaces around the `;` do not matter.
 //! - `.perft`: blocks of the lines `id NAME`, `epd FEN` and `perft DEPTH COUNT`.
 //!
-//! In both, `#` begins a line that is passed over. A FEN may lack its counters. Rights to castle
+//! In both, `#` begins a line that is passed over, and so is a byte order mark before the first
+//! line. A FEN may lack its counters. Rights to castle
 //! that name files other than by `KQkq` make a position one of Chess960; so do kings and rooks
 //! that do not stand as in standard chess.
 
@@ -85,6 +86,7 @@ impl core::error::Error for SuiteError {}
 ///
 /// let blocks = "id lone kings\nepd 8/8/8/8/8/8/1k6/3K4 w - -\nperft 1 3\n";
 /// assert_eq!(read_suite(blocks)?[0].name, "lone kings");
+/// assert_eq!(read_suite(&format!("\u{feff}{suite}"))?.len(), 1);
 /// assert!(read_suite("8/8/8/8/8/8/8/8 w - - ;D1 0").is_err());
 /// # Ok::<(), referee_perft::SuiteError>(())
 /// ```
@@ -93,6 +95,7 @@ impl core::error::Error for SuiteError {}
 ///
 /// Names the first line that cannot be read, and why.
 pub fn read_suite(text: &str) -> Result<Vec<Case>, SuiteError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = (1..)
         .zip(text.lines().map(str::trim))
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))

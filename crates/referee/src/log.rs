@@ -5,6 +5,9 @@ use std::fmt;
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
+/// Behind the options that a command has of its own.
+const LAST: usize = 900;
+
 /// How log lines are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
@@ -18,7 +21,13 @@ pub(crate) enum LogFormat {
 #[derive(Debug, Args)]
 pub(crate) struct LogArguments {
     /// What is logged, such as `info` or `warn,referee_server=debug`.
-    #[arg(long, env = "REFEREE_LOG", default_value = "info", global = true)]
+    #[arg(
+        long,
+        env = "REFEREE_LOG",
+        default_value = "info",
+        global = true,
+        display_order = LAST
+    )]
     log: String,
     /// How log lines are written.
     #[arg(
@@ -26,7 +35,8 @@ pub(crate) struct LogArguments {
         env = "REFEREE_LOG_FORMAT",
         value_enum,
         default_value = "text",
-        global = true
+        global = true,
+        display_order = LAST
     )]
     log_format: LogFormat,
 }
@@ -58,7 +68,9 @@ impl LogArguments {
         })?;
         let builder = tracing_subscriber::fmt()
             .with_env_filter(filter)
-            .with_writer(std::io::stderr);
+            .with_writer(std::io::stderr)
+            // A log that nobody reads stops nothing.
+            .log_internal_errors(false);
         match self.log_format {
             LogFormat::Text => builder.with_ansi(false).init(),
             LogFormat::Json => builder.json().init(),

@@ -1,32 +1,40 @@
-//! The `referee` binary: configuration, wiring, signals and exit codes.
-//!
-//! Exit codes: 0 after the work is done or a drain, 1 where the work failed or could not start,
-//! 64 for a command line or a setting that makes no sense.
+//! The `referee` binary: configuration, wiring, signals and exit codes, which are one table for all
+//! commands (`exit`).
 
 #![forbid(unsafe_code)]
 
 mod commands;
 mod exit;
-mod judge_command;
 mod limits;
 mod log;
+mod position;
 
+use std::io;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use commands::can_mate::CanMateArguments;
 use commands::conform::ConformArguments;
 use commands::export::ExportArguments;
+use commands::judge::JudgeArguments;
+use commands::paper::{CompletionsArguments, ManArguments};
 use commands::perft::PerftArguments;
 use commands::serve::ServeArguments;
 use commands::verify::VerifyArguments;
-use exit::EXIT_USAGE;
-use judge_command::JudgeArguments;
+use exit::{Exit, Failure, Outcome};
+
+/// The version, with the revision of the sources that it was built from.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("REFEREE_REVISION"),
+    ")"
+);
 
 /// A chess referee: it rules on moves and games, with reasons, and forgets nothing.
 #[derive(Debug, Parser)]
-#[command(name = "referee", version)]
+#[command(name = "referee", version = VERSION)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -50,25 +58,42 @@ enum Command {
     Export(ExportArguments),
     /// Checks exported game records: hash chain, signature, rulings, board and clocks.
     Verify(VerifyArguments),
+    /// Writes what a shell needs to complete command lines.
+    Completions(CompletionsArguments),
+    /// Writes the manual pages.
+    Man(ManArguments),
+}
+
+/// Returns the command line. Every page of help has the exit codes.
+fn command_line() -> clap::Command {
+    let table = exit::table();
+    Arguments::command()
+        .after_help(table.clone())
+        .mut_subcommands(|command| command.after_help(table.clone()))
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    exit::end(run())
+}
+
+fn run() -> Outcome {
+    let matches = command_line().try_get_matches();
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Help and version are answers, all else is a mistake. A closed terminal is neither.
+        // Help and version are answers, all else is a mistake.
+        Err(error) if error.use_stderr() => {
             let _ = error.print();
-            return if error.use_stderr() {
-                ExitCode::from(EXIT_USAGE)
-            } else {
-                ExitCode::SUCCESS
-            };
+            return Ok(Exit::Usage);
+        }
+        Err(answer) => {
+            let shown = answer
+                .print()
+                .and_then(|()| io::Write::flush(&mut io::stdout()));
+            return shown.map(|()| Exit::Fine).map_err(Failure::Output);
         }
     };
-    if let Err(error) = arguments.log.start() {
-        eprintln!("error: {error}");
-        return ExitCode::from(EXIT_USAGE);
-    }
+    let started = arguments.log.start();
+    started.map_err(|error| Failure::Usage(error.to_string()))?;
     match arguments.command {
         Command::Serve(serve) => serve.run(),
         Command::CanMate(can_mate) => can_mate.run(),
@@ -77,5 +102,7 @@ fn main() -> ExitCode {
         Command::Conform(conform) => conform.run(),
         Command::Export(export) => export.run(),
         Command::Verify(verify) => verify.run(),
+        Command::Completions(completions) => completions.run(command_line()),
+        Command::Man(man) => man.run(command_line()),
     }
 }

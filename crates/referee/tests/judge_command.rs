@@ -257,7 +257,7 @@ fn bombs_and_broken_files_are_refused() {
         let file = write(&folder.join(name), &bytes);
         let (output, text) = run(&mut judge(&["--json", &file, &good]));
         let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert_eq!(output.status.code(), Some(2), "{name}");
         assert!(
             error.contains(name) && error.contains(why),
             "{name}: {error}"
@@ -276,7 +276,7 @@ fn bombs_and_broken_files_are_refused() {
         missing.to_str().expect("the path is text"),
         &good,
     ]));
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("missing.pgn"));
 }
 
@@ -323,7 +323,7 @@ fn a_file_that_is_none_of_games_is_named_and_not_clean() {
         let file = write(&folder.join(name), bytes);
         let (output, text) = run(&mut judge(&[&file]));
         let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{name}: {text}");
+        assert_eq!(output.status.code(), Some(2), "{name}: {text}");
         assert!(error.contains(why), "{name}: {error}");
         assert!(text.ends_with("1 files failed\n"), "{name}: {text}");
     }

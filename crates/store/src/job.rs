@@ -110,6 +110,8 @@ impl<Q, A, E> Pending<Q, A, E> {
     }
 
     fn reply(self) {
+        // Its room first: a caller that has its answer finds room for the next question.
+        drop(self.permit);
         if let Some(answer) = self.answer {
             // A caller that stopped waiting is no fault: it can repeat its request.
             drop(self.reply.send(answer));

@@ -88,13 +88,13 @@ pub const READERS: usize = 4;
 /// [`Fault::Overloaded`](crate::Fault::Overloaded).
 pub const QUEUE_READS_MAX: usize = 4_096;
 
-/// The games whose heads the writer keeps in memory. About 1 KiB each.
+/// The games whose heads the writer keeps in memory. About 2 KiB each at most.
 pub const CACHED_HEADS_MAX: usize = 32_768;
 
 /// The newest requests of a game move into the index when there are between half so many and so
 /// many of them, at another number for each game. More make the head of a game larger, which each
 /// entry writes; fewer make the index be written more often.
-pub const NEWEST_REQUESTS: usize = 48;
+pub const NEWEST_REQUESTS: usize = 96;
 
 /// The most blocks of the log that one call of [`Log::tail`](crate::Log::tail) looks into. A
 /// platform with few of many entries gives short pages instead of long waits.

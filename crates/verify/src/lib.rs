@@ -39,7 +39,7 @@ use chain::Chain;
 use clocks::Clocks;
 use limits::{ENTRIES_MAX, PROBLEMS_FOLLOWED_MAX};
 use record::Replay;
-use record_file::Parts;
+use record_file::{FileError, Parts};
 
 pub use chain::Demand;
 pub use record::{KeyError, read_public_key};
@@ -88,14 +88,18 @@ pub fn verify(file: &str, source: impl Read, demand: &Demand) -> Report {
             Ok(Kind::Seal(seal)) => verification.close(&seal, demand),
             Err(error) => {
                 verification.fault(&error.to_string());
+                let is_whole = !matches!(error, FileError::Unreadable(_));
+                verification.report.is_record &= is_whole && verification.chain.is_some();
                 false
             }
         };
         if !goes_on {
+            verification.report.is_record &= verification.chain.is_some();
             return verification.report;
         }
     }
     if verification.chain.is_none() {
+        verification.report.is_record = false;
         verification.fault("is empty: there is no record in it");
     } else if !verification.is_sealed {
         let count = verification.report.entries;

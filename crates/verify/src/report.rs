@@ -82,6 +82,8 @@ pub struct Report {
     pub file: String,
     /// The resource name of the game; empty where the file does not tell.
     pub name: String,
+    /// Whether this is a record at all: it can be read, and begins as one.
+    pub is_record: bool,
     /// The number of entries that were read.
     pub entries: i64,
     /// What the signature is worth.
@@ -102,6 +104,7 @@ impl Report {
     pub(crate) fn new(file: String) -> Report {
         Report {
             file,
+            is_record: true,
             ..Report::default()
         }
     }
@@ -174,6 +177,7 @@ impl fmt::Display for Report {
             }
         }
         match self.signature {
+            SignatureState::None if !self.is_record => {}
             SignatureState::None => writeln!(
                 f,
                 "{file}: note: not signed, so that a record that was rewritten as a whole does \

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::limits::FEN_LENGTH_MAX;
+use crate::limits::{FEN_ISSUES_SHOWN, FEN_LENGTH_MAX};
 use crate::{PositionIssue, Rank};
 
 /// A field of a FEN.
@@ -184,11 +184,34 @@ impl FenError {
 }
 
 impl fmt::Display for FenError {
+    /// Says the first few of the issues: one for each field, and one where the text ends too early.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, issue) in self.issues.iter().enumerate() {
+        let mut fields = Vec::new();
+        let mut is_missing = false;
+        let is_news = |issue: &&FenIssue| match issue {
+            FenIssue::Position(_) => true,
+            FenIssue::Text { field, fault, .. } => {
+                let is_known = fields.contains(field);
+                fields.push(*field);
+                let is_missed = matches!(fault, FenFault::Missing);
+                let is_known = is_known || is_missed && is_missing;
+                is_missing |= is_missed;
+                !is_known
+            }
+        };
+        let shown: Vec<&FenIssue> = self
+            .issues
+            .iter()
+            .filter(is_news)
+            .take(FEN_ISSUES_SHOWN)
+            .collect();
+        for (index, issue) in shown.iter().enumerate() {
             write!(f, "{}{issue}", if index == 0 { "" } else { "; " })?;
         }
-        Ok(())
+        match self.issues.len() - shown.len() {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
     }
 }
 

@@ -67,6 +67,7 @@ pub(super) async fn judge_play(question: &Question, clients: &mut Clients) -> Ju
             Ok(response) => match response.into_inner().answer {
                 Some(v1::validate_move_response::Answer::Legal(legal)) => fen = legal.fen,
                 Some(v1::validate_move_response::Answer::Illegal(illegal)) => {
+                    clients.note(&illegal.citation);
                     refused = Some((ply, illegal.text));
                     break;
                 }
@@ -187,7 +188,10 @@ pub(super) async fn judge_san(question: &Question, clients: &mut Clients) -> Jud
     let found = match clients.rules.validate_move(request).await {
         Ok(response) => match response.into_inner().answer {
             Some(Answer::Legal(legal)) => Ok(legal.r#move.unwrap_or_default().uci),
-            Some(Answer::Illegal(illegal)) => Err(illegal.text),
+            Some(Answer::Illegal(illegal)) => {
+                clients.note(&illegal.citation);
+                Err(illegal.text)
+            }
             None => return Err(Failure::new("san", "an answer", "none").into()),
         },
         Err(status) if is_refusal(&status) => Err(words_of(&status)),

@@ -4,22 +4,20 @@
 #![expect(clippy::disallowed_types, reason = "how long an answer took is shown")]
 
 mod answer;
-mod failure;
 mod suite;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use referee_chess::{CastlingMode, Color, Position};
+use referee_chess::{Color, Position};
 use referee_mate::limits::{FULL_NODES, MAX_NODES};
-use referee_mate::{Budget, CanMate, can_mate};
+use referee_mate::{Budget, can_mate};
 
 use self::answer::{describe, describe_json};
-use self::failure::Failure;
-use crate::exit::EXIT_USAGE;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::position::castling_mode;
 
 /// The side that is asked about.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -31,21 +29,21 @@ enum Side {
 /// What `referee can-mate` is told.
 #[derive(Debug, Args)]
 pub(crate) struct CanMateArguments {
-    /// The position in Forsyth-Edwards Notation.
+    /// The position in Forsyth-Edwards Notation, with or without its counters, or `startpos`.
     #[arg(required_unless_present = "suite", conflicts_with = "suite")]
     fen: Option<String>,
     /// Ask about one side only.
-    #[arg(long, value_enum)]
+    #[arg(long, short, value_enum)]
     side: Option<Side>,
     /// Positions that may be visited for each side.
-    #[arg(long, value_name = "NODES", default_value_t = FULL_NODES, env = "REFEREE_MATE_BUDGET",
+    #[arg(long, short, value_name = "NODES", default_value_t = FULL_NODES, env = "REFEREE_MATE_BUDGET",
           value_parser = clap::value_parser!(u64).range(1..=MAX_NODES))]
     budget: u64,
     /// Read the castling rights as those of Chess960.
     #[arg(long)]
     chess960: bool,
     /// Write one line of JSON for each answer.
-    #[arg(long)]
+    #[arg(long, short)]
     json: bool,
     /// A file of positions with known answers: `W` or `-`, `B` or `-`, and a FEN on each line.
     #[arg(long, value_name = "FILE")]
@@ -53,26 +51,12 @@ pub(crate) struct CanMateArguments {
 }
 
 impl CanMateArguments {
-    pub(crate) fn run(self) -> ExitCode {
-        let done = match (&self.suite, &self.fen) {
+    /// Answers for a position, whatever is found, or runs a suite.
+    pub(crate) fn run(self) -> Outcome {
+        match (&self.suite, &self.fen) {
             (Some(path), _) => suite::run(path, self.budget),
             (None, Some(fen)) => self.answer(fen),
             (None, None) => Err(Failure::Usage("give a FEN or --suite FILE".into())),
-        };
-        match done {
-            Ok(code) => code,
-            Err(Failure::Usage(message)) => {
-                eprintln!("error: {message}");
-                ExitCode::from(EXIT_USAGE)
-            }
-            // A reader that has seen enough is no failure.
-            Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-                ExitCode::SUCCESS
-            }
-            Err(Failure::Output(error)) => {
-                eprintln!("error: the output cannot be written: {error}");
-                ExitCode::FAILURE
-            }
         }
     }
 
@@ -84,20 +68,13 @@ impl CanMateArguments {
         }
     }
 
-    fn answer(&self, fen: &str) -> Result<ExitCode, Failure> {
-        let mode = if self.chess960 {
-            CastlingMode::Chess960
-        } else {
-            CastlingMode::Standard
-        };
-        let position = Position::from_fen(fen, mode)
+    fn answer(&self, fen: &str) -> Outcome {
+        let position = Position::from_fen(fen, castling_mode(self.chess960))
             .map_err(|error| Failure::Usage(format!("the FEN cannot be played from: {error}")))?;
         let mut out = io::stdout().lock();
-        let mut is_decided = true;
         for side in self.sides() {
             let start = Instant::now();
             let found = can_mate(&position, side, Budget::of(self.budget), &|| false);
-            is_decided &= !matches!(found, CanMate::Unknown { .. });
             let written = if self.json {
                 let micros = start.elapsed().as_micros() as u64;
                 writeln!(out, "{}", describe_json(&position, side, &found, micros))
@@ -106,10 +83,7 @@ impl CanMateArguments {
             };
             written.map_err(Failure::Output)?;
         }
-        Ok(if is_decided {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        out.flush().map_err(Failure::Output)?;
+        Ok(Exit::Fine)
     }
 }

@@ -4,6 +4,8 @@
 pub(crate) mod can_mate;
 pub(crate) mod conform;
 pub(crate) mod export;
+pub(crate) mod judge;
+pub(crate) mod paper;
 pub(crate) mod perft;
 pub(crate) mod serve;
 pub(crate) mod verify;

@@ -1,32 +1,45 @@
-//! `referee serve`: opens the store, binds the listener, serves until a signal, drains, closes.
+//! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
+mod settings;
+
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use referee_record::RecordKey;
-use referee_server::limits::KEY_FILE_BYTES_MAX;
 use referee_server::{MachineClock, Server, ServerOptions};
 use referee_store::{SqliteStore, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::exit::EXIT_USAGE;
+use crate::exit::{Exit, Failure, Outcome};
+use settings::{check_store, read_key, read_listen};
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
-    /// The address to listen on; port 0 picks a free one.
-    #[arg(long, env = "REFEREE_LISTEN", default_value = "127.0.0.1:50051")]
-    listen: SocketAddr,
+    /// The address to listen on, by number or by name; port 0 picks a free one.
+    #[arg(
+        long,
+        short,
+        value_name = "HOST:PORT",
+        env = "REFEREE_LISTEN",
+        default_value = "127.0.0.1:50051",
+        value_parser = read_listen
+    )]
+    listen: String,
     /// The file that games are kept in; it is created where it is missing.
-    #[arg(long, env = "REFEREE_STORE", default_value = "referee.db")]
+    #[arg(
+        long,
+        short,
+        value_name = "FILE",
+        env = "REFEREE_STORE",
+        default_value = "referee.db"
+    )]
     store: PathBuf,
     /// How many seconds open calls and streams may go on after SIGTERM. Range: 0 to 600.
     #[arg(
@@ -41,24 +54,16 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FILE", env = "REFEREE_SIGNING_KEY")]
     signing_key: Option<PathBuf>,
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
-    #[arg(long, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, short, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 }
 
 impl ServeArguments {
     /// Runs the service until a signal.
-    pub(crate) fn run(self) -> ExitCode {
-        let record_key = match self.signing_key.as_deref().map(read_key).transpose() {
-            Ok(record_key) => record_key,
-            Err(message) => {
-                eprintln!("error: {message}");
-                return ExitCode::from(EXIT_USAGE);
-            }
-        };
-        if let Err(message) = check_store(&self.store) {
-            eprintln!("error: {message}");
-            return ExitCode::from(EXIT_USAGE);
-        }
+    pub(crate) fn run(self) -> Outcome {
+        let record_key = self.signing_key.as_deref().map(read_key).transpose();
+        let record_key = record_key.map_err(Failure::Trouble)?;
+        check_store(&self.store).map_err(|text| Failure::Usage(text.to_owned()))?;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         if let Some(threads) = self.threads {
             builder.worker_threads(usize::from(threads));
@@ -68,10 +73,11 @@ impl ServeArguments {
             Err(error) => Err(format!("cannot start threads: {error}")),
         };
         match outcome {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(()) => Ok(Exit::Fine),
+            // What a service has to say is a line of its log.
             Err(message) => {
                 tracing::error!("{message}");
-                ExitCode::FAILURE
+                Ok(Exit::Trouble)
             }
         }
     }
@@ -80,6 +86,10 @@ impl ServeArguments {
         let no_signal = |error| format!("cannot wait for signals: {error}");
         let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
+        // A store is made only by a service that can begin.
+        let listener = TcpListener::bind(&self.listen)
+            .await
+            .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
         let path = self.store.display().to_string();
         // Opening migrates and recovers, which blocks.
         let open = tokio::task::spawn_blocking(move || SqliteStore::open(&self.store));
@@ -90,9 +100,6 @@ impl ServeArguments {
         let store: Arc<dyn Store> = Arc::new(store);
         let last_us = store.last_beat().await.map_err(|error| error.to_string())?;
         let clock = Arc::new(MachineClock::after(last_us));
-        let listener = TcpListener::bind(self.listen)
-            .await
-            .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         announce(address);
         tracing::info!(%address, store = %path, "listening");
@@ -127,32 +134,6 @@ impl ServeArguments {
         tracing::info!("stopped");
         Ok(())
     }
-}
-
-/// Refuses a store that this program has no engine for, before anything is opened.
-fn check_store(path: &Path) -> Result<(), &'static str> {
-    let is_postgres = ["postgres:", "postgresql:"]
-        .iter()
-        .any(|scheme| path.to_string_lossy().starts_with(scheme));
-    if is_postgres {
-        return Err(
-            "--store (REFEREE_STORE): names a PostgreSQL database, which this version cannot use; \
-             name a file",
-        );
-    }
-    Ok(())
-}
-
-/// Reads the key that signs records, before a port is bound.
-fn read_key(path: &Path) -> Result<RecordKey, String> {
-    let fault = |text: String| format!("--signing-key (REFEREE_SIGNING_KEY): {text}");
-    let name = path.display();
-    let file = File::open(path).map_err(|error| fault(format!("{name}: {error}")))?;
-    let mut text = String::new();
-    file.take(KEY_FILE_BYTES_MAX as u64)
-        .read_to_string(&mut text)
-        .map_err(|error| fault(format!("{name}: {error}")))?;
-    RecordKey::read(&text).map_err(|error| fault(format!("{name}: {error}")))
 }
 
 /// Says on standard output where the service is to be reached, for scripts that start it.

@@ -1,5 +1,7 @@
 //! `PlayGame`: one seat over one stream, what is followed and what is answered in one order.
 
+use std::pin::Pin;
+
 use referee_api::v1;
 use referee_api::v1::play_game_response::Kind;
 use referee_record::Fields;
@@ -110,20 +112,34 @@ async fn play(
         mut follower,
     } = join;
     let mut speaks = true;
+    // The action that is being judged; what happens meanwhile is sent all the same.
+    let mut judged: Option<Judged<'_>> = None;
     loop {
         tokio::select! {
             // What has happened is sent before the next action is looked at.
             biased;
-            message = read_message(&mut actions), if speaks => match message {
+            update = follower.next() => match update {
+                Ok(update) => {
+                    let Some(frame) = frame(update) else { break };
+                    if sender.send(frame).await.is_err() {
+                        return;
+                    }
+                }
+                Err(error) => return sender.fail(error).await,
+            },
+            answer = wait_for(&mut judged) => {
+                judged = None;
+                if send_answer(&mut follower, sender, answer).await.is_err() {
+                    return;
+                }
+            }
+            message = read_message(&mut actions), if speaks && judged.is_none() => match message {
                 Ok(None) => speaks = false,
                 Ok(Some(v1::play_game_request::Kind::Action(action))) => {
                     let arrival_us = games.now_us();
                     let span = tracing::info_span!("action", request_id = action.request_id);
                     let answer = answer(games, &key, seat, action, arrival_us);
-                    let answer = answer.instrument(span).await;
-                    if send_answer(&mut follower, sender, answer).await.is_err() {
-                        return;
-                    }
+                    judged = Some(Box::pin(answer.instrument(span)));
                 }
                 Ok(Some(v1::play_game_request::Kind::Join(_))) => {
                     let field = "join";
@@ -133,16 +149,23 @@ async fn play(
                 }
                 Err(error) => return sender.fail(error).await,
             },
-            update = follower.next() => match update {
-                Ok(update) => {
-                    let Some(frame) = frame(update) else { return };
-                    if sender.send(frame).await.is_err() {
-                        return;
-                    }
-                }
-                Err(error) => return sender.fail(error).await,
-            },
         }
+    }
+    // The action that ended the game is answered as well.
+    if judged.is_some() {
+        let answer = wait_for(&mut judged).await;
+        _ = send_answer(&mut follower, sender, answer).await;
+    }
+}
+
+/// An action on its way to its answer.
+type Judged<'a> = Pin<Box<dyn Future<Output = v1::ActionAnswer> + Send + 'a>>;
+
+/// Waits for the answer to the action that is being judged, where there is one.
+async fn wait_for(judged: &mut Option<Judged<'_>>) -> v1::ActionAnswer {
+    match judged {
+        Some(judged) => judged.await,
+        None => std::future::pending().await,
     }
 }
 

@@ -4,9 +4,9 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::head::{Head, Newest};
-use super::query::{self, Standing};
-use super::request::{Digest, digest};
+use super::head::Head;
+use super::query::{self, Newest, Standing};
+use super::request::{Digest, PRINT_BYTES, digest};
 use super::writer::Writer;
 use crate::chain;
 use crate::error::{AppendError, CreateError};
@@ -67,6 +67,7 @@ impl Writer {
             chain,
             position: 0,
             newest: Vec::new(),
+            prints: Vec::new(),
             due_us: None,
             held: false,
         };
@@ -149,7 +150,8 @@ impl Writer {
         append: &Append,
         request: Digest,
     ) -> rusqlite::Result<Result<Appended, AppendError>> {
-        if let Some(newest) = head.newest.iter().find(|newest| newest.key == request.key) {
+        let met = request.is_among(&head.prints);
+        if met && let Some(newest) = head.newest.iter().find(|it| it.key == request.key) {
             let known = query::entry_answer(&self.connection, head.game_id, newest.position)?;
             return Ok(repeated(known, request, append));
         }
@@ -159,6 +161,10 @@ impl Writer {
         };
         let refused = refuse(head, append, refusals);
         if refused.is_none() {
+            if met {
+                // Another request of the same print: rare, and right once those are in the index.
+                self.index(head)?;
+            }
             // The database looks the request up itself, and takes no request that it knows.
             let stored = match &append.write {
                 Write::Entry {
@@ -238,6 +244,7 @@ impl Writer {
             key: request.key,
             position,
         });
+        head.prints.extend_from_slice(&request.key[..PRINT_BYTES]);
         self.index_if_due(head)?;
         if effect.state != head.state {
             self.connection
@@ -335,7 +342,6 @@ impl Writer {
     }
 
     fn load_head(&self, key: &GameKey) -> rusqlite::Result<Option<Head>> {
-        let mut newest = Vec::new();
         let head = self
             .connection
             .prepare_cached(
@@ -348,7 +354,6 @@ impl Writer {
                  WHERE platforms.name = ?1 AND games.name = ?2",
             )?
             .query_row([&key.platform, &key.game], |row| {
-                newest = query::keys(row.get_ref(8)?.as_blob()?);
                 Ok(Head {
                     game_id: row.get(0)?,
                     platform_id: row.get(1)?,
@@ -357,6 +362,7 @@ impl Writer {
                     chain: row.get(4)?,
                     position: row.get(5)?,
                     newest: Vec::new(),
+                    prints: row.get(8)?,
                     due_us: row.get(6)?,
                     held: row.get(7)?,
                 })
@@ -368,14 +374,9 @@ impl Writer {
         let standing = Standing {
             sequence: head.sequence,
             position: head.position,
-            newest: newest.len(),
+            newest: head.prints.len() / PRINT_BYTES,
         };
-        let positions = query::newest_positions(&self.connection, head.game_id, standing, 0)?;
-        head.newest = newest
-            .into_iter()
-            .zip(positions)
-            .map(|(key, position)| Newest { key, position })
-            .collect();
+        head.newest = query::newest(&self.connection, head.game_id, standing, 0)?;
         Ok(Some(head))
     }
 }

@@ -1,6 +1,7 @@
 //! Opening the database file: one process, one writer, and the settings of durability.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ const WRITER_CACHE: i64 = -65_536;
 /// The pages that each reader keeps in memory.
 const READER_CACHE: i64 = -8_192;
 
+/// How every database of SQLite begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
 /// The absolute path of the database file, the same for every way to name it.
 ///
 /// The lock lies beside the file, so that two names for one file must lead to one lock.
@@ -42,6 +46,28 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
             Ok(folder.canonicalize().map_err(io)?.join(name))
         }
         Err(error) => Err(io(error)),
+    }
+}
+
+/// Refuses a file that is no database at all, before anything is laid beside it. An empty one can
+/// become a database.
+pub(super) fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
+    let Ok(file) = File::open(path) else {
+        // Whether it can be made, or why not, is found out when it is opened to write.
+        return Ok(());
+    };
+    let mut head = Vec::new();
+    let read = file.take(MAGIC.len() as u64).read_to_end(&mut head);
+    match read {
+        Ok(0) => Ok(()),
+        Ok(_) if head == MAGIC => Ok(()),
+        Ok(_) => Err(OpenError::Foreign {
+            path: path.to_owned(),
+        }),
+        Err(error) => Err(OpenError::Io {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        }),
     }
 }
 

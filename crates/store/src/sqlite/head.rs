@@ -1,6 +1,6 @@
 //! What the writer remembers of the games that are played.
 
-use super::request::KEY_BYTES;
+use super::query::Newest;
 
 /// What the writer knows of a game without reading.
 pub(super) struct Head {
@@ -11,16 +11,12 @@ pub(super) struct Head {
     pub(super) chain: [u8; 32],
     /// The position of the last entry; 0 before the first.
     pub(super) position: i64,
-    /// The requests that are not in the index; see `index.rs`.
+    /// The entries whose requests are not in the index, oldest first; see `index.rs`.
     pub(super) newest: Vec<Newest>,
+    /// The prints of these requests.
+    pub(super) prints: Vec<u8>,
     /// When the game is next looked at: no later than its deadline.
     pub(super) due_us: Option<i64>,
     /// Whether somebody may have claimed the game since its deadline was written.
     pub(super) held: bool,
-}
-
-/// The request of one of the newest entries of a game.
-pub(super) struct Newest {
-    pub(super) key: [u8; KEY_BYTES],
-    pub(super) position: i64,
 }

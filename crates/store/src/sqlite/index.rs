@@ -21,6 +21,11 @@ impl Writer {
         if head.newest.len() < enough {
             return Ok(());
         }
+        self.index(head)
+    }
+
+    /// Moves the newest requests of a game into the indexes.
+    pub(super) fn index(&self, head: &mut Head) -> rusqlite::Result<()> {
         let positions: Vec<u8> = head
             .newest
             .iter()
@@ -37,6 +42,7 @@ impl Writer {
         for newest in head.newest.drain(..) {
             insert.execute(params![head.game_id, newest.key, newest.position])?;
         }
+        head.prints.clear();
         self.connection
             .prepare_cached("UPDATE heads SET newest = x'' WHERE game_id = ?1")?
             .execute([head.game_id])?;

@@ -118,6 +118,7 @@ impl SqliteStore {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, OpenError> {
         let path = connection::resolve(path.as_ref())?;
+        connection::refuse_foreign(&path)?;
         let lock = connection::lock(&path)?;
         let connection = connection::open_writer(&path)?;
         let io = |reason: String| OpenError::Io {

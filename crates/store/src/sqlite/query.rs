@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
-use super::request::{Digest, KEY_BYTES, digest};
+use super::request::{Digest, KEY_BYTES, PRINT_BYTES, digest};
 use crate::games::{Answer, AnswerBody, GameHead, GameKey, GameRow, RequestKey, StoredEntry};
 use crate::limits::PAGE_BYTES;
 
@@ -20,6 +20,14 @@ pub(super) struct Standing {
     pub(super) position: i64,
     /// The number of entries, up to this one, that are in no run.
     pub(super) newest: usize,
+}
+
+/// One of the newest entries of a game.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Newest {
+    /// The key of its request.
+    pub(super) key: [u8; KEY_BYTES],
+    pub(super) position: i64,
 }
 
 /// The number of a platform.
@@ -128,18 +136,15 @@ pub(super) fn answer(
     let Some(game_id) = game_id(connection, key)? else {
         return Ok(None);
     };
-    let (request, newest) = (digest(request), newest_keys(connection, game_id)?);
-    let found = match newest.iter().position(|key| *key == request.key) {
+    let (request, (standing, prints)) = (digest(request), standing(connection, game_id)?);
+    let newest = if request.is_among(&prints) {
+        newest(connection, game_id, standing, 0)?
+    } else {
+        Vec::new()
+    };
+    let found = match newest.iter().find(|newest| newest.key == request.key) {
+        Some(newest) => Some(entry_answer(connection, game_id, newest.position)?),
         None => indexed_answer(connection, game_id, request)?,
-        Some(index) => {
-            let standing = standing(connection, game_id)?;
-            let after = standing.sequence - (newest.len() - index) as i64;
-            let positions = newest_positions(connection, game_id, standing, after)?;
-            match positions.first() {
-                Some(position) => Some(entry_answer(connection, game_id, *position)?),
-                None => None,
-            }
-        }
     };
     Ok(found
         .filter(|(rest, _)| *rest == request.rest)
@@ -229,7 +234,7 @@ fn positions(
     after: i64,
     limit: usize,
 ) -> rusqlite::Result<Vec<i64>> {
-    let standing = standing(connection, game_id)?;
+    let (standing, _) = standing(connection, game_id)?;
     let mut positions = Vec::new();
     if after < standing.sequence - standing.newest as i64 {
         let mut statement = connection.prepare_cached(
@@ -248,64 +253,57 @@ fn positions(
         }
     }
     if positions.len() < limit {
-        positions.extend(newest_positions(connection, game_id, standing, after)?);
+        let newest = newest(connection, game_id, standing, after)?;
+        positions.extend(newest.iter().map(|newest| newest.position));
     }
     positions.truncate(limit);
     Ok(positions)
 }
 
-/// The positions of the entries of a game that are in no run and come after a sequence, in order.
+/// The entries of a game that are in no run and come after a sequence, in order.
 ///
 /// They are found from the last one back, by where each says that the one before it is.
-pub(super) fn newest_positions(
+pub(super) fn newest(
     connection: &Connection,
     game_id: i64,
     standing: Standing,
     after: i64,
-) -> rusqlite::Result<Vec<i64>> {
+) -> rusqlite::Result<Vec<Newest>> {
     let count = usize::try_from(standing.sequence.saturating_sub(after)).unwrap_or(0);
     let count = count.min(standing.newest);
-    let mut statement = connection
-        .prepare_cached("SELECT previous FROM entries WHERE position = ?1 AND game_id = ?2")?;
-    let (mut positions, mut position) = (Vec::with_capacity(count), standing.position);
-    while positions.len() < count {
-        positions.push(position);
-        if positions.len() < count {
-            let previous = statement.query_row([position, game_id], |row| row.get(0));
-            match previous.optional()? {
-                Some(previous) => position = previous,
-                // An entry is missing, and with it the way to those before it.
-                None => break,
-            }
-        }
+    let mut statement = connection.prepare_cached(
+        "SELECT request, previous FROM entries WHERE position = ?1 AND game_id = ?2",
+    )?;
+    let (mut newest, mut position) = (Vec::with_capacity(count), standing.position);
+    while newest.len() < count {
+        let found = statement.query_row([position, game_id], |row| {
+            let key = row.get(0)?;
+            Ok((Newest { key, position }, row.get(1)?))
+        });
+        // Where an entry is missing, so is the way to those before it.
+        let Some((entry, previous)) = found.optional()? else {
+            break;
+        };
+        newest.push(entry);
+        position = previous;
     }
-    positions.reverse();
-    Ok(positions)
+    newest.reverse();
+    Ok(newest)
 }
 
-/// Where the entries of a game end.
-fn standing(connection: &Connection, game_id: i64) -> rusqlite::Result<Standing> {
+/// Where the entries of a game end, and the prints in its head.
+fn standing(connection: &Connection, game_id: i64) -> rusqlite::Result<(Standing, Vec<u8>)> {
     connection
-        .prepare_cached("SELECT sequence, position, length(newest) FROM heads WHERE game_id = ?1")?
+        .prepare_cached("SELECT sequence, position, newest FROM heads WHERE game_id = ?1")?
         .query_row([game_id], |row| {
-            Ok(Standing {
+            let prints: Vec<u8> = row.get(2)?;
+            let standing = Standing {
                 sequence: row.get(0)?,
                 position: row.get(1)?,
-                newest: row.get::<_, u32>(2)? as usize / KEY_BYTES,
-            })
+                newest: prints.len() / PRINT_BYTES,
+            };
+            Ok((standing, prints))
         })
-}
-
-/// The keys of the requests in the head of a game, oldest first.
-fn newest_keys(connection: &Connection, game_id: i64) -> rusqlite::Result<Vec<[u8; KEY_BYTES]>> {
-    connection
-        .prepare_cached("SELECT newest FROM heads WHERE game_id = ?1")?
-        .query_row([game_id], |row| Ok(keys(row.get_ref(0)?.as_blob()?)))
-}
-
-/// Takes the requests of a head apart.
-pub(super) fn keys(newest: &[u8]) -> Vec<[u8; KEY_BYTES]> {
-    newest.as_chunks::<KEY_BYTES>().0.to_vec()
 }
 
 /// Reads an entry from the columns sequence, position, chain, bytes.

@@ -7,6 +7,9 @@ use crate::games::RequestKey;
 /// The bytes of the first half of a digest, as the schema checks them.
 pub(super) const KEY_BYTES: usize = 8;
 
+/// The first bytes of a key, as the schema takes them.
+pub(super) const PRINT_BYTES: usize = 3;
+
 /// The first half of a SHA-256 of a request's scope and id, in two parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Digest {
@@ -15,6 +18,17 @@ pub(super) struct Digest {
     /// What tells whether it is the same request. Of two requests with the same key only one can
     /// be stored; nobody meets them by chance.
     pub(super) rest: [u8; 8],
+}
+
+impl Digest {
+    /// Says whether the prints of a head may have this request, just as the schema asks: where
+    /// prints meet, it may even look so for none of them.
+    pub(super) fn is_among(&self, prints: &[u8]) -> bool {
+        let [first, second, third, ..] = self.key;
+        prints
+            .windows(PRINT_BYTES)
+            .any(|print| print[0] == first && print[1] == second && print[2] == third)
+    }
 }
 
 /// Returns the digest of a request.

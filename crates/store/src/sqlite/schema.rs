@@ -29,7 +29,8 @@ const MIGRATIONS: &[&str] = &[FIRST];
 /// trigger keeps where to go on.
 ///
 /// A request is the two halves of its digest, see `request.rs`; the first is unique, the second
-/// tells whether it is the same.
+/// tells whether it is the same. The head has only the first bytes of the first, its prints: a
+/// request of the same print cannot follow until those before it are in the index.
 const FIRST: &str = "
 CREATE TABLE platforms (
     platform_id INTEGER PRIMARY KEY,
@@ -68,7 +69,7 @@ CREATE TABLE labels (
 CREATE UNIQUE INDEX labels_by_game ON labels (game_id, key, value);
 
 -- Where each game stands: the sequence and position of its last entry, 0 before the first, the
--- number of its refusals, and the requests of its newest entries, oldest first.
+-- number of its refusals, and the prints of the requests of its newest entries, oldest first.
 CREATE TABLE heads (
     game_id INTEGER PRIMARY KEY REFERENCES games,
     sequence INTEGER NOT NULL,
@@ -147,11 +148,11 @@ CREATE TRIGGER entries_once BEFORE INSERT ON entries BEGIN
     UPDATE heads SET
         sequence = NEW.sequence,
         position = NEW.position,
-        newest = CAST(newest || NEW.request AS BLOB)
+        newest = CAST(newest || substr(NEW.request, 1, 3) AS BLOB)
     WHERE game_id = NEW.game_id
         AND sequence = NEW.sequence - 1
         AND position = NEW.previous
-        AND instr(newest, NEW.request) = 0;
+        AND instr(newest, substr(NEW.request, 1, 3)) = 0;
     SELECT RAISE(ROLLBACK, 'the entry does not follow the head of its game')
     WHERE changes() = 0;
 END;
@@ -162,7 +163,7 @@ CREATE TRIGGER refusals_once BEFORE INSERT ON refusals BEGIN
     SELECT RAISE(IGNORE) WHERE EXISTS (
         SELECT 1 FROM requests WHERE game_id = NEW.game_id AND request = NEW.request);
     UPDATE heads SET refusals = refusals + 1
-    WHERE game_id = NEW.game_id AND instr(newest, NEW.request) = 0;
+    WHERE game_id = NEW.game_id AND instr(newest, substr(NEW.request, 1, 3)) = 0;
     SELECT RAISE(ROLLBACK, 'the request has an entry, or there is no such game')
     WHERE changes() = 0;
 END;

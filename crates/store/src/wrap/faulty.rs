@@ -215,9 +215,9 @@ async fn run(mut tasks: mpsc::Receiver<Task>, disk: Disk, plan: FaultPlan) {
             _ => Fate::Passes { unknown },
         };
         drop(works);
-        let answer = task(fate);
+        // Before it can be answered: who has an answer does not wait.
         disk.waiting.fetch_sub(1, Ordering::AcqRel);
-        if let Some(answer) = answer {
+        if let Some(answer) = task(fate) {
             tokio::spawn(answer);
         }
     }

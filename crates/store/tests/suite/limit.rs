@@ -51,7 +51,7 @@ pub(crate) async fn names_the_field_of_a_game_that_is_out_of_bounds(store: &dyn 
         ("platform", Problem::Empty, named(String::new(), "g".into())),
         ("game", Problem::Empty, named("p".into(), String::new())),
         ("platform", too_long(128), named(beyond(128), "g".into())),
-        ("game", too_long(128), named("p".into(), beyond(128))),
+        ("game", too_long(255), named("p".into(), beyond(255))),
         ("request_id", Problem::Empty, asked(String::new())),
         ("request_id", too_long(128), asked(beyond(128))),
         ("genesis", too_long(1 << 20), large),
@@ -77,7 +77,7 @@ pub(crate) async fn names_the_field_of_a_write_that_is_out_of_bounds(store: &dyn
     let refusal = Write::Refusal {
         answer: vec![0; (64 << 10) + 1],
     };
-    let long_name = GameKey::new(&platform, beyond(128));
+    let long_name = GameKey::new(&platform, beyond(255));
     let wrong = [
         ("entry", too_long(256 << 10), writing(&key, 0, "a", large)),
         (
@@ -95,7 +95,7 @@ pub(crate) async fn names_the_field_of_a_write_that_is_out_of_bounds(store: &dyn
             too_long(128),
             writing(&key, 0, &beyond(128), bytes("")),
         ),
-        ("game", too_long(128), entry(&long_name, 0)),
+        ("game", too_long(255), entry(&long_name, 0)),
     ];
     for (field, problem, write) in wrong {
         let invalid = InvalidField { field, problem };

@@ -3,21 +3,20 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use rayon::prelude::*;
 use referee_mate::Budget;
 use referee_mate::suite::{Case, Verdict, cases, judge};
 
 use super::answer::describe;
-use super::failure::Failure;
+use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::{MATE_SUITE_BATCH, MATE_SUITE_LINE_BYTES_MAX};
 
-/// Asks about both sides of every position of a file. Exit code 1 means that an answer is not the
-/// known one.
-pub(super) fn run(path: &Path, budget: u64) -> Result<ExitCode, Failure> {
+/// Asks about both sides of every position of a file, and compares the answers with the known
+/// ones.
+pub(super) fn run(path: &Path, budget: u64) -> Outcome {
     let file = File::open(path)
-        .map_err(|error| Failure::Usage(format!("{} cannot be read: {error}", path.display())))?;
+        .map_err(|error| Failure::Trouble(format!("{} cannot be read: {error}", path.display())))?;
     let mut lines = Lines {
         reader: BufReader::new(file),
         number: 0,
@@ -59,12 +58,11 @@ pub(super) fn run(path: &Path, budget: u64) -> Result<ExitCode, Failure> {
         }
     }
     writeln!(out, "{passed} passed, {failed} failed").map_err(Failure::Output)?;
-    Ok(if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    out.flush().map_err(Failure::Output)?;
+    Ok(if failed == 0 { Exit::Fine } else { Exit::Found })
 }
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The lines of a suite, each of bounded length.
 struct Lines<R> {
@@ -80,19 +78,23 @@ impl<R: BufRead> Lines<R> {
             let read = io::Read::take(&mut self.reader, MATE_SUITE_LINE_BYTES_MAX + 1)
                 .read_until(b'\n', &mut line)
                 .map_err(|error| {
-                    Failure::Usage(format!("{} cannot be read: {error}", path.display()))
+                    Failure::Trouble(format!("{} cannot be read: {error}", path.display()))
                 })?;
             if read == 0 {
                 break;
             }
             self.number += 1;
             let at = |what: String| {
-                Failure::Usage(format!("{}:{}: {what}", path.display(), self.number))
+                Failure::Trouble(format!("{}:{}: {what}", path.display(), self.number))
             };
             if line.len() as u64 > MATE_SUITE_LINE_BYTES_MAX {
                 return Err(at(format!(
                     "the line is longer than {MATE_SUITE_LINE_BYTES_MAX} bytes"
                 )));
+            }
+            // A mark at the beginning says how the text is written, and nothing of what it says.
+            if self.number == 1 && line.starts_with(BYTE_ORDER_MARK) {
+                line.drain(..BYTE_ORDER_MARK.len());
             }
             let text = String::from_utf8(line).map_err(|_| at("the line is not UTF-8".into()))?;
             for case in cases(&text) {

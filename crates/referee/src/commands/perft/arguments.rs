@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use referee_chess::{CastlingMode, Position};
+use referee_chess::Position;
 use referee_perft::{LastPly, Processor, limits, read_position};
 
-use super::failure::Failure;
+use crate::exit::Failure;
+use crate::position::castling_mode;
 
 /// The command line of `referee perft`.
 #[derive(Debug, Args)]
@@ -17,15 +18,15 @@ pub(crate) struct PerftArguments {
         value_parser = clap::value_parser!(u32).range(0..=i64::from(limits::DEPTH_MAX))
     )]
     pub(super) depth: Option<u32>,
-    /// The position to count from; the starting position by default. It need not be one that can
-    /// arise in play.
-    #[arg(long)]
+    /// The position to count from, with or without its counters; the starting position, `startpos`,
+    /// by default. It need not be one that can arise in play.
+    #[arg(long, short)]
     pub(super) fen: Option<String>,
     /// Castles as in Chess960.
     #[arg(long)]
     pub(super) chess960: bool,
     /// Shows the count below each first move.
-    #[arg(long, conflicts_with = "detail")]
+    #[arg(long, short, conflicts_with = "detail")]
     pub(super) divide: bool,
     /// Shows what the moves of the last ply are: captures, checks, mates and so on. Slower.
     #[arg(long)]
@@ -33,6 +34,7 @@ pub(crate) struct PerftArguments {
     /// How many threads count. Range: 1 to 1024. Default: one for each core.
     #[arg(
         long,
+        short,
         env = "REFEREE_PERFT_THREADS",
         value_parser = clap::value_parser!(u16).range(1..=limits::THREADS_MAX as i64)
     )]
@@ -55,7 +57,7 @@ pub(crate) struct PerftArguments {
     #[arg(long)]
     pub(super) portable: bool,
     /// Writes the result as JSON.
-    #[arg(long)]
+    #[arg(long, short)]
     pub(super) json: bool,
     /// Where ctrl-C leaves what was counted, and where the same command takes it up again.
     /// Default: a file in this folder, named after the count.
@@ -64,6 +66,7 @@ pub(crate) struct PerftArguments {
     /// Runs the positions of an `.epd` or `.perft` file against their counts.
     #[arg(
         long,
+        short,
         value_name = "FILE",
         conflicts_with_all = ["depth", "fen", "chess960", "divide", "detail", "hash", "checkpoint"]
     )]
@@ -81,14 +84,10 @@ pub(crate) struct PerftArguments {
 impl PerftArguments {
     /// Reads the position to count from.
     pub(super) fn position(&self) -> Result<Position, Failure> {
-        let mode = if self.chess960 {
-            CastlingMode::Chess960
-        } else {
-            CastlingMode::Standard
-        };
         let Some(fen) = &self.fen else {
             return Ok(Position::startpos());
         };
+        let mode = castling_mode(self.chess960);
         read_position(fen, mode).map_err(|error| Failure::Usage(format!("--fen: {error}")))
     }
 

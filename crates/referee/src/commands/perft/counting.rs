@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_types, reason = "how long a count took is shown")]
 
+use std::io;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -11,21 +12,17 @@ use referee_perft::{
 };
 
 use super::arguments::PerftArguments;
-use super::failure::Failure;
 use super::{checkpoint, output, progress};
+use crate::exit::{Exit, Failure, Outcome, tell};
 
 /// Counts to a depth, and prints the result.
-pub(super) fn count(
-    arguments: &PerftArguments,
-    depth: u32,
-    cancelled: &AtomicBool,
-) -> Result<(), Failure> {
+pub(super) fn count(arguments: &PerftArguments, depth: u32, cancelled: &AtomicBool) -> Outcome {
     let position = arguments.position()?;
     let begin = Instant::now();
     if arguments.detail {
         let found = details(arguments, &position, depth, cancelled)?;
-        output::statistics(arguments.json, &position, depth, &found, begin.elapsed());
-        return Ok(());
+        let written = output::statistics(arguments.json, &position, depth, &found, begin.elapsed());
+        return end(written, found.nodes);
     }
     let table = match arguments.hash {
         Some(mib) => Some(
@@ -45,8 +42,20 @@ pub(super) fn count(
         elapsed: begin.elapsed(),
         is_whole,
     };
-    count.print(arguments.json);
-    Ok(())
+    end(count.print(arguments.json), total.nodes)
+}
+
+/// Ends a count. Where its result cannot be written, the total is told, lest hours be lost.
+fn end(written: io::Result<()>, nodes: u128) -> Outcome {
+    match written {
+        Ok(()) => Ok(Exit::Fine),
+        Err(error) => {
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                tell(format_args!("nodes: {nodes}"));
+            }
+            Err(Failure::Output(error))
+        }
+    }
 }
 
 fn details(
@@ -57,7 +66,7 @@ fn details(
 ) -> Result<Statistics, Failure> {
     statistics_on_threads(position, depth, arguments.threads(), cancelled)
         .map_err(|error| Failure::Usage(error.to_string()))?
-        .ok_or_else(|| Failure::Work("stopped; details leave no checkpoint".to_owned()))
+        .ok_or_else(|| Failure::Interrupted("stopped; details leave no checkpoint".to_owned()))
 }
 
 /// Counts, from where an earlier count was stopped if there is one; returns also what was done
@@ -70,11 +79,11 @@ fn total(
     cancelled: &AtomicBool,
 ) -> Result<(Total, TableUse, bool), Failure> {
     let file = checkpoint::path(arguments.checkpoint.as_deref(), position, depth);
-    let mut run = match checkpoint::read(&file).map_err(Failure::Work)? {
+    let mut run = match checkpoint::read(&file).map_err(Failure::Trouble)? {
         Some(stopped) => {
-            eprintln!("goes on from {}", file.display());
+            tell(format_args!("goes on from {}", file.display()));
             Run::resume(position, &stopped, arguments.threads())
-                .map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?
+                .map_err(|error| Failure::Trouble(format!("{}: {error}", file.display())))?
         }
         None => Run::new(position, depth, arguments.threads())
             .map_err(|error| Failure::Usage(error.to_string()))?,
@@ -90,14 +99,14 @@ fn total(
         watch: Some(&watch),
     });
     view.end();
-    match ending.map_err(|error| Failure::Work(error.to_string()))? {
+    match ending.map_err(|error| Failure::Found(error.to_string()))? {
         Ending::Done { total, table } => {
-            checkpoint::remove(&file).map_err(Failure::Work)?;
+            checkpoint::remove(&file).map_err(Failure::Trouble)?;
             Ok((total, table, is_whole))
         }
         Ending::Cancelled => {
-            checkpoint::write(&file, &run.checkpoint()).map_err(Failure::Work)?;
-            Err(Failure::Work(format!(
+            checkpoint::write(&file, &run.checkpoint()).map_err(Failure::Trouble)?;
+            Err(Failure::Interrupted(format!(
                 "stopped; the same command goes on from {}",
                 file.display()
             )))

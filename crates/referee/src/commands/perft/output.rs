@@ -2,6 +2,7 @@
 //!
 //! Counts are JSON numbers up to 64 bits, which may exceed what a double can hold, and text above.
 
+use std::io::{self, Write};
 use std::time::Duration;
 
 use referee_chess::Position;
@@ -32,46 +33,51 @@ fn speed(nodes: u128, elapsed: Duration) -> f64 {
 
 impl Count<'_> {
     /// Writes the result.
-    pub(super) fn print(&self, as_json: bool) {
+    pub(super) fn print(&self, as_json: bool) -> io::Result<()> {
+        let mut out = io::stdout().lock();
         if as_json {
-            println!("{}", self.json());
+            writeln!(out, "{}", self.json())?;
         } else {
-            self.print_lines();
+            self.print_lines(&mut out)?;
         }
+        out.flush()
     }
 
-    fn print_lines(&self) {
+    fn print_lines(&self, out: &mut impl Write) -> io::Result<()> {
         if self.divide {
             for (name, nodes) in self.moves() {
-                println!("{name}: {nodes}");
+                writeln!(out, "{name}: {nodes}")?;
             }
-            println!();
+            writeln!(out)?;
         }
         let nodes = self.total.nodes;
-        println!("nodes: {nodes}");
+        writeln!(out, "nodes: {nodes}")?;
         let Total {
             positions, paths, ..
         } = self.total;
-        println!("positions: {positions} stand for {paths} paths");
+        writeln!(out, "positions: {positions} stand for {paths} paths")?;
         let seconds = self.elapsed.as_secs_f64();
         if self.is_whole {
-            println!(
+            writeln!(
+                out,
                 "time: {seconds:.3} s, {:.0} nodes/s",
                 speed(nodes, self.elapsed)
-            );
+            )?;
         } else {
-            println!("time: {seconds:.3} s since it went on");
+            writeln!(out, "time: {seconds:.3} s since it went on")?;
         }
         if let Some(mib) = self.hash_mib {
             let used = self.used;
-            println!(
+            writeln!(
+                out,
                 "hash: {mib} MiB, {} probes, {} hits; the total is wrong with a chance below \
                  {:.1e}",
                 used.probes,
                 used.hits,
                 Table::error_bound(used)
-            );
+            )?;
         }
+        Ok(())
     }
 
     fn moves(&self) -> impl Iterator<Item = (String, u128)> + '_ {
@@ -132,7 +138,7 @@ pub(super) fn statistics(
     depth: u32,
     found: &Statistics,
     elapsed: Duration,
-) {
+) -> io::Result<()> {
     let columns = [
         ("captures", found.captures),
         ("en_passants", found.en_passants),
@@ -148,17 +154,19 @@ pub(super) fn statistics(
         ("double_checkmates", found.double_checkmates),
         ("stalemates", found.stalemates),
     ];
+    let mut out = io::stdout().lock();
     if as_json {
         let mut object = head(position, depth, found.nodes, elapsed);
         for (name, count) in columns {
             object.insert(name.to_owned(), number(count));
         }
-        println!("{}", Value::Object(object));
-        return;
+        writeln!(out, "{}", Value::Object(object))?;
+        return out.flush();
     }
-    println!("nodes: {}", found.nodes);
+    writeln!(out, "nodes: {}", found.nodes)?;
     for (name, count) in columns {
-        println!("{}: {count}", name.replace('_', " "));
+        writeln!(out, "{}: {count}", name.replace('_', " "))?;
     }
-    println!("time: {:.3} s", elapsed.as_secs_f64());
+    writeln!(out, "time: {:.3} s", elapsed.as_secs_f64())?;
+    out.flush()
 }

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use referee_perft::Progress;
 
+use crate::exit::tell;
+
 /// A bar moves at most this often, and a line is written at most this often.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
@@ -89,7 +91,7 @@ impl View {
                 bar.set_position((progress.share * BAR_LENGTH as f64) as u64);
                 bar.set_message(message);
             }
-            None => eprintln!("{message}"),
+            None => tell(message),
         }
     }
 

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::exit::Exit;
+
 /// Stops counting at SIGINT or SIGTERM; a second signal ends the process at once.
 pub(super) fn cancel_on_signal(cancelled: Arc<AtomicBool>) -> Result<(), String> {
     let no_signal = |error| format!("cannot wait for signals: {error}");
@@ -27,7 +29,7 @@ pub(super) fn cancel_on_signal(cancelled: Arc<AtomicBool>) -> Result<(), String>
                     _ = terminate.recv() => {}
                 }
                 if cancelled.swap(true, Ordering::Relaxed) {
-                    std::process::exit(1);
+                    std::process::exit(Exit::Interrupted as i32);
                 }
             }
         });

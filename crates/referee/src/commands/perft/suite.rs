@@ -1,6 +1,7 @@
 //! `referee perft --suite`: a verdict for each position of a file.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -10,7 +11,7 @@ use referee_perft::{Case, Count, Means, count, limits, read_suite};
 use serde_json::json;
 
 use super::arguments::PerftArguments;
-use super::failure::Failure;
+use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::PERFT_SUITE_BYTES_MAX;
 
 /// What became of a position.
@@ -28,13 +29,9 @@ enum Verdict {
 }
 
 /// Runs a suite; fails where a position does.
-pub(super) fn run(
-    file: &Path,
-    arguments: &PerftArguments,
-    cancelled: &AtomicBool,
-) -> Result<(), Failure> {
+pub(super) fn run(file: &Path, arguments: &PerftArguments, cancelled: &AtomicBool) -> Outcome {
     let place = |error: &dyn std::fmt::Display| {
-        Failure::Usage(format!("--suite: {}: {error}", file.display()))
+        Failure::Trouble(format!("--suite: {}: {error}", file.display()))
     };
     let length = fs::metadata(file).map_err(|error| place(&error))?.len();
     if length > PERFT_SUITE_BYTES_MAX {
@@ -53,7 +50,8 @@ pub(super) fn run(
         threads => threads.min(limits::THREADS_MAX),
     };
     let (mut passed, mut failed) = (0, 0);
-    judge_all(
+    let mut out = io::stdout().lock();
+    let written = judge_all(
         &cases,
         threads,
         |case| judge(case, arguments.max_nodes, means),
@@ -61,35 +59,44 @@ pub(super) fn run(
             match verdict {
                 Verdict::Passed { .. } => passed += 1,
                 Verdict::Failed { .. } => failed += 1,
-                Verdict::Stopped => return,
+                Verdict::Stopped => return Ok(()),
             }
-            print(file, case, &verdict, arguments.json);
+            let written = print(&mut out, file, case, &verdict, arguments.json);
+            if written.is_err() {
+                // Nobody learns of what is counted from here on.
+                cancelled.store(true, Ordering::Relaxed);
+            }
+            written
         },
     );
-    if arguments.json {
-        println!("{}", json!({ "passed": passed, "failed": failed }));
+    written.map_err(Failure::Output)?;
+    let sums = if arguments.json {
+        json!({ "passed": passed, "failed": failed }).to_string()
     } else {
-        println!("{passed} passed, {failed} failed");
-    }
+        format!("{passed} passed, {failed} failed")
+    };
+    let written = writeln!(out, "{sums}").and_then(|()| out.flush());
+    written.map_err(Failure::Output)?;
     if cancelled.load(Ordering::Relaxed) {
-        Err(Failure::Work(format!(
+        Err(Failure::Interrupted(format!(
             "stopped; {} positions were not counted",
             cases.len() - passed - failed
         )))
     } else if failed > 0 {
-        Err(Failure::Work(format!("{failed} positions failed")))
+        Err(Failure::Found(format!("{failed} positions failed")))
     } else {
-        Ok(())
+        Ok(Exit::Fine)
     }
 }
 
-/// Judges the cases on some threads, and hands the verdicts over in the order of the cases.
+/// Judges the cases on some threads, and hands the verdicts over in the order of the cases, until
+/// one cannot be taken.
 fn judge_all(
     cases: &[Case],
     threads: usize,
     judge: impl Fn(&Case) -> Verdict + Sync,
-    mut take: impl FnMut(&Case, Verdict),
-) {
+    mut take: impl FnMut(&Case, Verdict) -> io::Result<()>,
+) -> io::Result<()> {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
@@ -99,8 +106,9 @@ fn judge_all(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(index) else { return };
-                    // The receiver lives until all threads are done.
-                    let _ = sender.send((index, judge(case)));
+                    if sender.send((index, judge(case))).is_err() {
+                        return;
+                    }
                 }
             });
         }
@@ -110,11 +118,12 @@ fn judge_all(
         for (index, verdict) in receiver {
             waiting[index] = Some(verdict);
             while let Some(verdict) = waiting.get_mut(ready).and_then(Option::take) {
-                take(&cases[ready], verdict);
+                take(&cases[ready], verdict)?;
                 ready += 1;
             }
         }
-    });
+        Ok(())
+    })
 }
 
 fn judge(case: &Case, max_nodes: u128, means: Means<'_>) -> Verdict {
@@ -145,7 +154,13 @@ fn judge(case: &Case, max_nodes: u128, means: Means<'_>) -> Verdict {
     }
 }
 
-fn print(file: &Path, case: &Case, verdict: &Verdict, as_json: bool) {
+fn print(
+    out: &mut impl Write,
+    file: &Path,
+    case: &Case,
+    verdict: &Verdict,
+    as_json: bool,
+) -> io::Result<()> {
     let file = file.display().to_string();
     if as_json {
         let mut object = json!({ "file": file, "line": case.line, "name": case.name });
@@ -167,8 +182,7 @@ fn print(file: &Path, case: &Case, verdict: &Verdict, as_json: bool) {
             }
             Verdict::Stopped => {}
         }
-        println!("{object}");
-        return;
+        return writeln!(out, "{object}");
     }
     let name = if case.name.is_empty() {
         case.position.to_string()
@@ -179,8 +193,13 @@ fn print(file: &Path, case: &Case, verdict: &Verdict, as_json: bool) {
         Verdict::Passed {
             compared,
             left_out: 0,
-        } => println!("{file}:{}: passed, {compared} counts ({name})", case.line),
-        Verdict::Passed { compared, left_out } => println!(
+        } => writeln!(
+            out,
+            "{file}:{}: passed, {compared} counts ({name})",
+            case.line
+        ),
+        Verdict::Passed { compared, left_out } => writeln!(
+            out,
             "{file}:{}: passed, {compared} counts, {left_out} left out ({name})",
             case.line
         ),
@@ -188,10 +207,11 @@ fn print(file: &Path, case: &Case, verdict: &Verdict, as_json: bool) {
             depth,
             expected,
             found,
-        } => println!(
+        } => writeln!(
+            out,
             "{file}:{}: FAILED at depth {depth}: expected {expected}, found {found} ({name})",
             case.line
         ),
-        Verdict::Stopped => {}
+        Verdict::Stopped => Ok(()),
     }
 }

@@ -95,7 +95,8 @@ pub(super) struct Source {
     file_bytes: Arc<AtomicU64>,
     /// What came out of it.
     text_bytes: u64,
-    is_compressed: bool,
+    /// What it is compressed with.
+    packer: Option<&'static str>,
 }
 
 impl Source {
@@ -109,19 +110,21 @@ impl Source {
         let bytes = Arc::clone(&file_bytes);
         let file = BufReader::with_capacity(PIECE_BYTES, Counted { inner, bytes });
         let (head, file) = read_head(file)?;
-        let is_compressed = head.starts_with(GZIP) || is_zstandard(&head);
-        let reader: Box<dyn Read + Send> = if head.starts_with(GZIP) {
-            Box::new(MultiGzDecoder::new(file))
-        } else if is_compressed {
-            Box::new(zstd::stream::read::Decoder::with_buffer(file)?)
-        } else {
-            Box::new(file)
+        let packer = match &head[..] {
+            head if head.starts_with(GZIP) => Some("gzip"),
+            head if is_zstandard(head) => Some("Zstandard"),
+            _ => None,
+        };
+        let reader: Box<dyn Read + Send> = match packer {
+            Some("gzip") => Box::new(MultiGzDecoder::new(file)),
+            Some(_) => Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
+            None => Box::new(file),
         };
         Ok(Source {
             reader,
             file_bytes,
             text_bytes: 0,
-            is_compressed,
+            packer,
         })
     }
 
@@ -130,7 +133,8 @@ impl Source {
         let length = loop {
             match self.reader.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read?,
+                Err(error) => return Err(self.fault(error)),
+                Ok(length) => break length,
             }
         };
         if self.text_bytes == 0 {
@@ -141,12 +145,24 @@ impl Source {
             .file_bytes
             .load(Ordering::Relaxed)
             .saturating_mul(EXPANSION_MAX);
-        if self.is_compressed && self.text_bytes > EXPANSION_FREE_BYTES.max(bound) {
+        if self.packer.is_some() && self.text_bytes > EXPANSION_FREE_BYTES.max(bound) {
             return Err(io::Error::other(format!(
                 "it expands to more than {EXPANSION_MAX} times its size; decompress it first if it \
                  is to be read all the same"
             )));
         }
         Ok(length)
+    }
+
+    /// Says in our words why nothing more can be read: a library names what it was about to do.
+    fn fault(&self, error: io::Error) -> io::Error {
+        // The system knows what is wrong with a file, but nothing of what is in it.
+        match self.packer.filter(|_| error.raw_os_error().is_none()) {
+            Some(packer) => {
+                let text = format!("it is no whole {packer} file: it is cut or damaged");
+                io::Error::new(error.kind(), text)
+            }
+            None => error,
+        }
     }
 }
