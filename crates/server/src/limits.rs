@@ -41,6 +41,8 @@ pub const WATCHED_ENTRIES_READ_MAX: usize = 64;
 pub const STREAM_QUEUE_MAX: usize = 64;
 /// How long a stream waits for its reader before it is cut.
 pub const SLOW_CONSUMER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The writes of the whole process that wait for their turn at a game or for the disk.
+pub const WRITES_WAITING_MAX: usize = 2 * referee_store::limits::QUEUE_WRITES_MAX;
 /// How often an action is judged anew after another writer was faster.
 pub const JUDGE_ATTEMPTS_MAX: u32 = 16;
 /// The longest message of an error, in bytes. Errors travel in headers, of which clients commonly

@@ -124,7 +124,36 @@ impl Committer {
         A: Send + 'static,
         E: From<Fault> + Send + 'static,
     {
-        match self.queue(question, bytes, job) {
+        self.wait(Permit::take(&self.load, bytes), question, job)
+    }
+
+    /// Queues a question that finds room however much waits: one of which each process has only a
+    /// few at once.
+    pub(crate) fn write_always<Q, A, E>(
+        &self,
+        question: Q,
+        bytes: usize,
+        job: fn(Pending<Q, A, E>) -> Job,
+    ) -> Ack<A, E>
+    where
+        A: Send + 'static,
+        E: From<Fault> + Send + 'static,
+    {
+        self.wait(Permit::take_always(&self.load, bytes), question, job)
+    }
+
+    fn wait<Q, A, E>(
+        &self,
+        permit: Result<Permit, Fault>,
+        question: Q,
+        job: fn(Pending<Q, A, E>) -> Job,
+    ) -> Ack<A, E>
+    where
+        A: Send + 'static,
+        E: From<Fault> + Send + 'static,
+    {
+        let queued = permit.and_then(|permit| self.queue(permit, question, job));
+        match queued {
             Ok(answer) => Box::pin(async move {
                 // The far end is gone without an answer: who knows how far it came.
                 answer.await.unwrap_or_else(|_| Err(Fault::Unknown.into()))
@@ -135,11 +164,10 @@ impl Committer {
 
     fn queue<Q, A, E>(
         &self,
+        permit: Permit,
         question: Q,
-        bytes: usize,
         job: fn(Pending<Q, A, E>) -> Job,
     ) -> Result<oneshot::Receiver<Result<A, E>>, Fault> {
-        let permit = Permit::take(&self.load, bytes)?;
         let (reply, answer) = oneshot::channel();
         let command = Command::Write(Box::new(job(Pending::new(question, reply, permit))));
         self.queue.send(command).map_err(|_| Fault::Closed)?;

@@ -98,10 +98,37 @@ fn missing_fields_are_named_one_by_one() {
     assert_eq!(fields(" \t\n"), all);
     assert_eq!(fields("4k3/8/8/8/8/8/8/4K3"), all[1..]);
     assert_eq!(fields("4k3/8/8/8/8/8/8/4K3 w  - 0 1"), [Castling]);
+    assert_eq!(fields("4k3/8/8/8/8/8/8/4K3 w - - 0"), [FullmoveNumber]);
+    // One counter alone may be either; none is what EPD has.
+    let bare = Position::from_fen("4k3/8/8/8/8/8/8/4K3 w - -", CastlingMode::Standard);
+    let bare = bare.expect("four fields are enough");
+    assert_eq!(bare.to_string(), "4k3/8/8/8/8/8/8/4K3 w - - 0 1");
+}
+
+#[test]
+fn an_error_says_the_first_few_faults_only() {
+    let said = |text| {
+        let error = Position::from_fen(text, CastlingMode::Standard);
+        error.expect_err("this is no FEN").to_string()
+    };
     assert_eq!(
-        fields("4k3/8/8/8/8/8/8/4K3 w - -"),
-        [HalfmoveClock, FullmoveNumber]
+        said("garbage"),
+        "piece placement, byte 0: found 1 ranks; expected are eight; side to move, byte 7: \
+         missing; expected is w or b; and 9 more"
     );
+    assert_eq!(said("").matches("missing").count(), 1);
+    assert!(said("xxxxxxxx/8/8/8/8/8/8/8 x y z 0 1").ends_with("; and 8 more"));
+    assert!(!said("4k3/8/8/8/8/8/8/4K3 w - - 0").contains("more"));
+}
+
+#[test]
+fn the_game_begins_where_startpos_says() {
+    for mode in [CastlingMode::Standard, CastlingMode::Chess960] {
+        let read = Position::from_fen(" startpos ", mode).expect("it is a name of a position");
+        assert_eq!(read.to_string(), Position::startpos().to_string());
+        assert_eq!(read.castling_mode(), mode);
+    }
+    assert_eq!(issues("startpo").len(), 11);
 }
 
 #[test]

@@ -88,13 +88,20 @@ impl GameCache {
         }
     }
 
-    /// Drops the place of a name that no game has.
+    /// Drops the place of a name that no game has, unless somebody else holds it: a game may be
+    /// created under that name meanwhile, and has one place.
     pub(crate) fn drop_place(&self, slot: &Arc<GameSlot>) {
         let mut state = self.state();
+        if slot.old_copy().0.is_some() {
+            return;
+        }
         if let Some((_, bytes)) = state.kept.pop(&slot.key) {
             state.bytes -= bytes;
         }
-        state.places.remove(&slot.key);
+        // The last one to leave leaves nothing but an entry that is swept out.
+        if Arc::strong_count(slot) == 1 {
+            state.places.remove(&slot.key);
+        }
     }
 
     /// Notes that the log names a sequence of a game.
@@ -141,6 +148,16 @@ mod tests {
             "one place a game"
         );
         assert!(cache.state().places.len() <= 3, "the others are gone");
+    }
+
+    #[test]
+    fn a_name_that_is_found_missing_keeps_its_place_while_somebody_holds_it() {
+        let cache = GameCache::new(usize::MAX, usize::MAX);
+        let (missing, writing) = (cache.place(&key(0)), cache.place(&key(0)));
+        cache.drop_place(&missing);
+        drop(missing);
+        let reading = cache.place(&key(0));
+        assert!(Arc::ptr_eq(&writing, &reading), "one place a game");
     }
 
     #[test]

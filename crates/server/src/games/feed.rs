@@ -84,6 +84,20 @@ impl Feed {
         self.note(last);
     }
 
+    /// Adds events that were read from the record, in their order. Those that reach back further
+    /// than the ring take its place, so that all who are as far behind find them there; what is
+    /// far behind is of no use to the others.
+    pub(crate) fn fill(&self, events: &[RecordedEvent]) {
+        let (Some(first), Some(last)) = (events.first(), events.last()) else {
+            return;
+        };
+        if last.sequence < self.newest() {
+            return;
+        }
+        self.ring().make_way(first.sequence, last.sequence);
+        self.push(events.iter().cloned());
+    }
+
     /// The events after a sequence, where the ring has all of them that it should have; none where
     /// the record has to be read.
     pub(crate) fn after(&self, sequence: i64) -> Vec<RecordedEvent> {
@@ -109,6 +123,16 @@ impl Feed {
 }
 
 impl Ring {
+    /// Empties the ring where events from one sequence to another have all of it and more.
+    fn make_way(&mut self, first: i64, last: i64) {
+        let (front, back) = (self.events.front(), self.events.back());
+        let reaches_back = front.is_some_and(|event| first < event.sequence);
+        if reaches_back && back.is_some_and(|event| event.sequence <= last) {
+            self.events.clear();
+            self.bytes = 0;
+        }
+    }
+
     /// Adds the next event; one that is there is left out, and after a gap the ring begins again.
     fn push(&mut self, event: RecordedEvent) {
         if let Some(last) = self.events.back().map(|event| event.sequence) {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use referee_store::{Beat, DownSpan, Liveness, ReplicaId};
@@ -24,6 +24,8 @@ pub(crate) struct Heartbeat {
     /// When that span ended, in microseconds since 1970.
     newest_end_us: AtomicI64,
     beating: tokio::sync::Mutex<()>,
+    /// Whether the process has said that it stops; it does not come back.
+    stopping: AtomicBool,
 }
 
 impl fmt::Debug for Heartbeat {
@@ -54,6 +56,7 @@ impl Heartbeat {
             newest_span: AtomicI64::new(0),
             newest_end_us: AtomicI64::new(0),
             beating: tokio::sync::Mutex::default(),
+            stopping: AtomicBool::new(false),
         };
         heartbeat.beat(false).await?;
         Ok(heartbeat)
@@ -87,6 +90,9 @@ impl Heartbeat {
     ///
     /// Where the store does not take it, or cannot read.
     pub(crate) async fn beat(&self, stopping: bool) -> Result<(), ServiceError> {
+        // While it drains it may still look at clocks, and must not seem alive by that: the next
+        // process would take the time since then for one in which somebody was there.
+        let stopping = self.stopping.fetch_or(stopping, Ordering::AcqRel) || stopping;
         let at_us = self.clock.now_us();
         let beaten = self.liveness.beat(Beat {
             replica: self.replica,

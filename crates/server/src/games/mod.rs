@@ -13,6 +13,8 @@ mod registry;
 mod slot;
 mod submit;
 mod tail;
+#[cfg(test)]
+mod tests;
 mod timekeeper;
 mod writer;
 
@@ -23,7 +25,7 @@ use referee_api::v1;
 use referee_record::convert::action::Submitted;
 use referee_record::{Finding, FoldedGame};
 use referee_store::{GameKey, NewGame, ReplicaId, Store};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
@@ -61,6 +63,8 @@ pub(crate) struct Games {
     pub(crate) asked: Arc<Notify>,
     /// Work that goes on when the caller goes away; it ends before the service does.
     tracker: TaskTracker,
+    /// The places of such work.
+    places: Arc<Semaphore>,
 }
 
 impl Games {
@@ -100,6 +104,7 @@ impl Games {
             clock,
             asked,
             tracker,
+            places: Arc::new(Semaphore::new(limits::WRITES_WAITING_MAX)),
         })
     }
 
@@ -149,9 +154,12 @@ impl Games {
         arrival: Arrival,
     ) -> Result<v1::SubmitActionResponse, ServiceError> {
         let keeper = Arc::clone(&self.keeper);
-        self.see_through(
-            async move { submit::submit(&keeper, &key, message, submitted, arrival).await },
-        )
+        self.see_through(async move {
+            let answer = submit::submit(&keeper, &key, message, submitted, arrival).await?;
+            // The event that the answer names may be of another process; it goes before it.
+            keeper.writer.registry.note(&key, answer.sequence);
+            Ok(answer)
+        })
         .await
     }
 
@@ -177,11 +185,18 @@ impl Games {
         LogTail::begin(registry, clock, games, after, heartbeat).await
     }
 
-    /// Does something to its end, whether or not the caller waits for it.
+    /// Does something to its end, whether or not the caller waits for it. What waits for its turn
+    /// or for the disk is bounded, since callers that give up leave it behind.
     pub(crate) async fn see_through<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
     ) -> Result<T, ServiceError> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = place.map_err(|_| ServiceError::overloaded())?;
+        let work = async move {
+            let _place = place;
+            work.await
+        };
         let done = self.tracker.spawn(work.in_current_span()).await;
         done.unwrap_or_else(|error| {
             tracing::error!(%error, "a task did not come to its end");

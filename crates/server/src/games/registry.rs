@@ -173,6 +173,13 @@ impl GameRegistry {
         self.feeds.of(key).is_some()
     }
 
+    /// Wakes those who follow a game for a sequence that is on disk, whoever wrote it.
+    pub(crate) fn note(&self, key: &GameKey, sequence: i64) {
+        if let Some(feed) = self.feeds.of(key) {
+            feed.note(sequence);
+        }
+    }
+
     /// Begins to follow a game.
     pub(crate) fn follow(&self, key: &GameKey) -> Interest {
         self.feeds.follow(key)
@@ -201,11 +208,7 @@ impl GameRegistry {
             .into_iter()
             .map(recorded_event)
             .collect::<Result<Vec<_>, _>>()?;
-        let newest = feed.newest();
-        // What is far behind is of no use to the others.
-        if events.last().is_some_and(|event| event.sequence >= newest) {
-            feed.push(events.iter().cloned());
-        }
+        feed.fill(&events);
         Ok(events)
     }
 

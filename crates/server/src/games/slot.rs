@@ -106,6 +106,16 @@ impl GameSlot {
         true
     }
 
+    /// Notes that a write which was judged on one sequence found the record at another: a copy
+    /// that is behind is still good for what it has, and any other is dropped.
+    pub(crate) fn found_at(&self, judged: i64, actual: i64) {
+        if actual > judged {
+            self.note(actual);
+        } else {
+            self.forget();
+        }
+    }
+
     /// Drops the copy: it is not what the record has.
     pub(crate) fn forget(&self) {
         self.state().copy = None;

@@ -224,7 +224,9 @@ impl Timekeeper {
             };
             match self.deadlines.postpone(postponement).await {
                 Ok(()) => return Ok(()),
-                Err(AppendError::Moved { .. }) => slot.forget(),
+                Err(AppendError::Moved { actual, .. }) => {
+                    slot.found_at(game.folded.sequence, actual);
+                }
                 Err(error) => return Err(ServiceError::from_append(error, key, ("", 0))),
             }
         }

@@ -143,12 +143,12 @@ impl Writer {
             Ok(Appended::Repeated(answer)) => {
                 if is_finding {
                     // Another process has recorded it, so the copy is out of date.
-                    slot.forget();
+                    slot.found_at(game.folded.sequence, answer.sequence);
                 }
                 read_answer(&answer).map(Some)
             }
-            Err(AppendError::Moved { .. }) => {
-                slot.forget();
+            Err(AppendError::Moved { actual, .. }) => {
+                slot.found_at(game.folded.sequence, actual);
                 Ok(None)
             }
             Err(error) => {

@@ -1,5 +1,6 @@
 //! `PlayGame`: one seat over one stream, what is followed and what is answered in one order.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use referee_api::v1;
@@ -122,11 +123,36 @@ async fn play(
         seat,
         mut follower,
     } = join;
+    // The action that is being judged; what happens meanwhile is sent all the same.
+    let mut judged: Option<Judged<'_>> = None;
     loop {
         tokio::select! {
             // What has happened is sent before the next action is looked at.
             biased;
-            message = read_message(&mut actions) => match message {
+            update = follower.next() => match update {
+                Ok(Update::End { .. }) if judged.is_some() => {
+                    // An answer comes before the end, which may not be the end after it.
+                    let answer = wait_for(&mut judged).await;
+                    judged = None;
+                    if send_answer(&mut follower, sender, answer).await.is_err() {
+                        return;
+                    }
+                }
+                Ok(update) => {
+                    let is_end = matches!(update, Update::End { .. });
+                    if sender.send(frame(update)).await.is_err() || is_end {
+                        return;
+                    }
+                }
+                Err(error) => return sender.fail(error).await,
+            },
+            answer = wait_for(&mut judged) => {
+                judged = None;
+                if send_answer(&mut follower, sender, answer).await.is_err() {
+                    return;
+                }
+            }
+            message = read_message(&mut actions), if judged.is_none() => match message {
                 // All that arrived is answered.
                 Ok(None) => return tell_the_rest(&mut follower, sender).await,
                 Ok(Some(v1::play_game_request::Kind::Action(action))) => {
@@ -136,10 +162,7 @@ async fn play(
                     };
                     let span = tracing::info_span!("action", request_id = action.request_id);
                     let answer = answer(games, &key, seat, action, arrival);
-                    let answer = answer.instrument(span).await;
-                    if send_answer(&mut follower, sender, answer).await.is_err() {
-                        return;
-                    }
+                    judged = Some(Box::pin(answer.instrument(span)));
                 }
                 Ok(Some(v1::play_game_request::Kind::Join(_))) => {
                     let field = "join";
@@ -149,16 +172,18 @@ async fn play(
                 }
                 Err(error) => return sender.fail(error).await,
             },
-            update = follower.next() => match update {
-                Ok(update) => {
-                    let is_end = matches!(update, Update::End { .. });
-                    if sender.send(frame(update)).await.is_err() || is_end {
-                        return;
-                    }
-                }
-                Err(error) => return sender.fail(error).await,
-            },
         }
+    }
+}
+
+/// An action on its way to its answer.
+type Judged<'a> = Pin<Box<dyn Future<Output = v1::ActionAnswer> + Send + 'a>>;
+
+/// Waits for the answer to the action that is being judged, where there is one.
+async fn wait_for(judged: &mut Option<Judged<'_>>) -> v1::ActionAnswer {
+    match judged {
+        Some(judged) => judged.await,
+        None => std::future::pending().await,
     }
 }
 

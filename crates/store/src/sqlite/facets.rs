@@ -162,7 +162,8 @@ impl Deadlines for SqliteStore {
 
 impl Liveness for SqliteStore {
     fn beat(&self, beat: Beat) -> Ack<Beaten, Fault> {
-        self.committer.write(beat, check::FIXED_BYTES, Job::Beat)
+        self.committer
+            .write_always(beat, check::FIXED_BYTES, Job::Beat)
     }
 
     fn last_beat(&self) -> Read<'_, Option<i64>> {

@@ -6,9 +6,12 @@ use super::writer::Writer;
 use crate::liveness::{Beat, Beaten, DownSpan};
 
 impl Writer {
-    /// Notes that no replica is alive: the file was closed, and nobody else can have it open.
+    /// Notes that no replica is alive, and that nobody holds what one had claimed: the file was
+    /// closed, and nobody else can have it open.
     pub(super) fn forget_replicas(&self) -> rusqlite::Result<()> {
-        self.execute("UPDATE replicas SET stopping = 1 WHERE stopping = 0")
+        self.execute("UPDATE replicas SET stopping = 1 WHERE stopping = 0")?;
+        self.execute("UPDATE questions SET held_until_us = NULL WHERE held_until_us IS NOT NULL")?;
+        self.execute("UPDATE deadlines SET held_until_us = NULL WHERE held_until_us IS NOT NULL")
     }
 
     /// Keeps a sign of life, and the span before it where there was one.

@@ -196,10 +196,16 @@ impl Model {
         }
     }
 
-    /// Nobody is alive in a store that was just opened.
+    /// Nobody is alive in a store that was just opened, and nobody holds anything.
     pub(crate) fn reopen(&mut self) {
         for (_, stopped) in self.replicas.values_mut() {
             *stopped = true;
+        }
+        for game in self.games.values_mut() {
+            game.held = None;
+            if let Some((_, held)) = &mut game.question {
+                *held = None;
+            }
         }
     }
 

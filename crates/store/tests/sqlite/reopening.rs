@@ -129,7 +129,7 @@ async fn positions_and_cursors_outlive_what_they_point_to() {
 }
 
 #[tokio::test]
-async fn questions_and_claims_survive() {
+async fn questions_survive_and_the_claims_of_a_dead_process_do_not() {
     let folder = folder();
     let path = folder.path().join("referee.db");
     let store = open(&path);
@@ -145,10 +145,7 @@ async fn questions_and_claims_survive() {
     let store = open(&path);
     let claimed = store.claim_questions(149, 50, 9).await;
     let claimed = claimed.expect("the store writes");
-    assert_eq!((claimed.len(), &claimed[0].key), (1, &other));
-    let claimed = store.claim_questions(150, 50, 9).await;
-    let claimed = claimed.expect("the store writes");
-    assert_eq!((claimed.len(), &claimed[0].key), (1, &key));
+    assert_eq!(claimed.len(), 2, "nobody else can hold one: {claimed:?}");
     let settled = store.settle_question(key, 1).await;
     assert_eq!(settled, Ok(()));
     store.close().await.expect("the store closes");
