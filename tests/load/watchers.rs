@@ -42,6 +42,7 @@ pub(crate) async fn run() {
             seconds: 60,
             nanos: 0,
         }),
+        correction_time: None,
     };
     let request = Bytes::from(request.encode_to_vec());
     let channels = channels(referee.address()).await;

@@ -69,7 +69,14 @@ impl Apart {
 
 impl Games for Apart {
     fn create(&self, game: NewGame) -> Ack<Created, CreateError> {
-        self.store.create(game)
+        let (created, moved) = (self.store.create(game), self.moved.clone());
+        Box::pin(async move {
+            let created = created.await;
+            if matches!(created, Ok(Created::New(_))) {
+                moved.send_modify(|number| *number += 1);
+            }
+            created
+        })
     }
 
     fn append(&self, append: Append) -> Ack<Appended, AppendError> {
@@ -133,10 +140,11 @@ impl Log for Apart {
     fn tail<'a>(
         &'a self,
         platform: &'a str,
+        labels: &'a [(String, String)],
         after: &'a LogCursor,
         limit: usize,
     ) -> Read<'a, TailPage> {
-        self.store.tail(platform, after, limit)
+        self.store.tail(platform, labels, after, limit)
     }
 
     fn moved(&self) -> watch::Receiver<u64> {

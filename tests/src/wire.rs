@@ -11,9 +11,9 @@ use http_body_util::{BodyExt, Full};
 use prost::Message;
 use referee_api::v1::action::Kind;
 use referee_api::v1::{
-    Action, AnswerDraw, ClaimKind, CreateGameRequest, DrawAnswer, Game, IllegalPolicy, MakeClaim,
-    MakeMove, OfferDraw, Position, Resign, RuleParameters, RuleProfile, Seat, SubmitActionRequest,
-    position,
+    Action, AnswerDraw, ArbiterDecision, ClaimKind, Confirm, CreateGameRequest, DrawAnswer, Game,
+    IllegalPolicy, MakeClaim, MakeMove, OfferDraw, Position, Resign, RuleParameters, RuleProfile,
+    Score, Seat, SetScore, SubmitActionRequest, arbiter_decision, position,
 };
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint};
@@ -342,4 +342,28 @@ fn read_details(found: &ErrorDetails) -> Details {
             .collect();
     }
     read
+}
+
+/// What the arbiter decides.
+#[must_use]
+pub fn decide(kind: arbiter_decision::Kind) -> Kind {
+    Kind::ArbiterDecision(ArbiterDecision {
+        kind: Some(kind),
+        ..ArbiterDecision::default()
+    })
+}
+
+/// The arbiter sets the score.
+#[must_use]
+pub fn score(white: Score, black: Score) -> Kind {
+    decide(arbiter_decision::Kind::SetScore(SetScore {
+        white: white.into(),
+        black: black.into(),
+    }))
+}
+
+/// The arbiter confirms what stands.
+#[must_use]
+pub fn confirm() -> Kind {
+    decide(arbiter_decision::Kind::Confirm(Confirm {}))
 }

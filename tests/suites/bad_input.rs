@@ -320,6 +320,7 @@ async fn questions_about_games_that_make_no_sense_are_refused() {
         name: "games/board-1".into(),
         after_sequence: Some(5),
         heartbeat_interval: None,
+        correction_time: None,
     };
     let status = games.watch_game(ahead.clone()).await.expect_err("ahead");
     check("ahead", &status, Code::OutOfRange, "SEQUENCE_AHEAD", "");

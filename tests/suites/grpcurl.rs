@@ -98,7 +98,8 @@ fn a_game_is_refereed_from_the_command_line() {
         .into_iter()
         .collect::<Result<_, _>>()
         .expect("grpcurl writes JSON");
-    assert_eq!(told.len(), moves.len(), "{watched}");
+    assert_eq!(told.len(), moves.len() + 1, "{watched}");
+    assert_eq!(told[4]["end"]["finality"], "FINALITY_OPEN");
     let outcome = &told[3]["event"]["outcome"];
     assert_eq!(outcome["termination"], "TERMINATION_CHECKMATE");
     assert_eq!(outcome["citations"][0]["article"], "5.1.1");

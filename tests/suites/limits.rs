@@ -167,8 +167,22 @@ fn stated() -> Vec<Stated> {
         limits::GAME_NAME_BYTES_MAX,
     ));
     stated.extend(of_actions());
+    stated.push(("Game.confirm_after", "Range:", 0));
+    stated.push(("WatchGameRequest.correction_time", "Range:", 0));
+    stated.push(("JoinGame.correction_time", "Range:", 0));
+    let labels = "WatchGamesRequest.labels";
+    stated.push((labels, "Limit:", limits::FILTER_LABELS_MAX));
+    stated.push((labels, "Limit of each key:", limits::LABEL_KEY_BYTES_MAX));
+    stated.push((
+        labels,
+        "Limit of each value:",
+        limits::LABEL_VALUE_BYTES_MAX,
+    ));
+    let cursor = "WatchGamesRequest.after_cursor";
+    stated.push((cursor, "Limit:", limits::CURSOR_BYTES_MAX));
     for field in [
         "WatchGameRequest.heartbeat_interval",
+        "WatchGamesRequest.heartbeat_interval",
         "JoinGame.heartbeat_interval",
     ] {
         stated.push((field, "Default:", seconds(limits::HEARTBEAT_DEFAULT)));
@@ -313,6 +327,16 @@ fn limits_are_stated_beside_their_fields() {
         high as usize,
     );
     range("JoinGame.heartbeat_interval", low as usize, high as usize);
+    range(
+        "WatchGamesRequest.heartbeat_interval",
+        low as usize,
+        high as usize,
+    );
+    let corrections = limits::CORRECTION_TIME_MAX.as_secs() as usize;
+    range("WatchGameRequest.correction_time", 0, corrections);
+    range("JoinGame.correction_time", 0, corrections);
+    let confirmed = limits::CONFIRM_AFTER_MAX.as_secs() as usize;
+    range("Game.confirm_after", 0, confirmed);
     range("Position.chess960_number", 0, 959);
     range("TimePeriod.time", 0, (PERIOD_MS_MAX / 86_400_000) as usize);
     range("TimePeriod.bonus", 0, (BONUS_MS_MAX / 3_600_000) as usize);

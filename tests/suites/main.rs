@@ -15,6 +15,8 @@
 //! | `bounds` | every limit of a request, at the limit and one above |
 //! | `ranges` | fields out of range, and pages |
 //! | `evidence` | why a move is illegal and what an end rests on |
+//! | `all_games` | nothing lost, doubled or out of order on the stream of all games |
+//! | `corrections` | what is final, and corrections before that |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
 //! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
@@ -29,10 +31,12 @@
 //! | `service` | repetition of requests, watching, playing, the Laws through the wire |
 //! | `grpcurl` | the commands of the README, with the real program
 
+mod all_games;
 mod articles;
 mod bad_input;
 mod bounds;
 mod conformance;
+mod corrections;
 mod crash;
 mod discovery;
 mod evidence;

@@ -219,6 +219,7 @@ async fn a_dead_position_is_found_after_the_move() {
             name: "games/walls".into(),
             after_sequence: Some(0),
             heartbeat_interval: None,
+            correction_time: None,
         })
         .await
         .expect("watched")

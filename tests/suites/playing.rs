@@ -4,8 +4,8 @@
 use referee_api::v1::play_game_request::Kind as Said;
 use referee_api::v1::play_game_response::Kind as Told;
 use referee_api::v1::{
-    Action, ActionAnswer, GameEvent, JoinGame, PlayGameRequest, PlayGameResponse, Seat, action,
-    game, ruling,
+    Action, ActionAnswer, GameEvent, GameResult, JoinGame, PlayGameRequest, PlayGameResponse,
+    Score, Seat, action, game, ruling,
 };
 use referee_tests::deployment::{Deployment, Games};
 use referee_tests::wire::{self, answer, details, make_move, move_and_offer, resign};
@@ -19,6 +19,8 @@ on_both!(
     both_seats_play_a_game_to_mate,
     a_burst_is_answered_in_order,
     streams_keep_to_the_protocol,
+    a_stream_ends_after_its_client_has_closed,
+    an_arbiter_joins,
     bytes_that_are_no_message_end_the_stream,
     a_stream_that_never_joins_is_ended_by_a_drain,
 );
@@ -35,7 +37,7 @@ fn join(id: &str, seat: Seat) -> Said {
         name: format!("games/{id}"),
         seat: seat.into(),
         after_sequence: Some(0),
-        heartbeat_interval: None,
+        ..JoinGame::default()
     })
 }
 
@@ -69,6 +71,12 @@ impl Player {
         id
     }
 
+    /// Says nothing more.
+    fn close(&mut self) {
+        let (say, _) = channel(1);
+        drop(std::mem::replace(&mut self.say, say));
+    }
+
     /// Hears the next thing that is no heartbeat; `None` at the end.
     async fn hear(&mut self) -> Result<Option<Told>, Status> {
         loop {
@@ -97,6 +105,11 @@ impl Player {
                     // The event of an action comes before its answer.
                     assert!(answer.sequence as usize <= events.len(), "{answer:?}");
                     answers.push(answer);
+                }
+                Told::End(end) => {
+                    assert_eq!(end.sequence as usize, events.len(), "everything was told");
+                    assert!(self.hear().await.expect("a good end").is_none(), "the last");
+                    break;
                 }
                 other => panic!("{other:?}"),
             }
@@ -286,7 +299,7 @@ async fn streams_keep_to_the_protocol(referee: Deployment) {
             Some(Said::Action(wire::action(Seat::White, resign()))),
         ),
         ("STREAM_PROTOCOL", None),
-        ("INVALID_FIELD", Some(join("protocol", Seat::Arbiter))),
+        ("INVALID_FIELD", Some(join("protocol", Seat::Referee))),
         ("INVALID_FIELD", Some(join("protocol", Seat::Unspecified))),
         ("INVALID_FIELD", Some(join("", Seat::White))),
         ("GAME_NOT_FOUND", Some(join("nowhere", Seat::White))),
@@ -296,7 +309,7 @@ async fn streams_keep_to_the_protocol(referee: Deployment) {
                 name: "games/protocol".into(),
                 seat: Seat::White.into(),
                 after_sequence: Some(9),
-                heartbeat_interval: None,
+                ..JoinGame::default()
             })),
         ),
     ];
@@ -316,16 +329,77 @@ async fn streams_keep_to_the_protocol(referee: Deployment) {
     assert_eq!(status.code(), Code::InvalidArgument, "{status:?}");
     assert_eq!(details(&status).reason, "STREAM_PROTOCOL");
     assert_eq!(details(&status).fields, ["join"]);
+}
 
-    // A client that says nothing more still hears the game to its end.
-    let mut silent = Player::join(&referee, "protocol", Seat::Black).await;
-    let (say, _) = channel(1);
-    drop(std::mem::replace(&mut silent.say, say));
-    let white = Player::join(&referee, "protocol", Seat::White).await;
-    white.act(resign()).await;
+/// After a client has closed its side, what it sent is answered, what has happened is told, and the
+/// stream ends, whether the game goes on or not.
+async fn a_stream_ends_after_its_client_has_closed(referee: Deployment) {
+    create(&referee, "closed").await;
+    let mut white = Player::join(&referee, "closed", Seat::White).await;
+    for text in ["e4", "d4", "a1a1"] {
+        white.act(make_move(text)).await;
+    }
+    white.close();
     let (events, answers) = white.hear_out().await;
-    assert_eq!((events.len(), answers.len()), (1, 1));
-    assert_eq!(silent.hear_out().await.0.len(), 1);
+    assert_eq!((events.len(), answers.len()), (1, 3));
+    let mut silent = Player::join(&referee, "closed", Seat::Black).await;
+    silent.close();
+    let (events, answers) = silent.hear_out().await;
+    assert_eq!((events.len(), answers.len()), (1, 0));
+    let mut black = Player::join(&referee, "closed", Seat::Black).await;
+    black.act(resign()).await;
+    black.close();
+    let mut told = Vec::new();
+    while let Some(one) = black.hear().await.expect("a good end") {
+        told.push(one);
+    }
+    let [
+        Told::Event(_),
+        Told::Event(end),
+        Told::Answer(_),
+        Told::End(over),
+    ] = &told[..]
+    else {
+        panic!("{told:?}");
+    };
+    assert_eq!((end.sequence, over.sequence), (2, 2));
+}
+
+/// An arbiter over one stream: what is for the arbiter is done, a player's seat is not taken.
+async fn an_arbiter_joins(referee: Deployment) {
+    create(&referee, "arbiter").await;
+    let arbiter = Player::open(&referee, Seat::Arbiter).await;
+    arbiter
+        .say(Said::Join(JoinGame {
+            name: "games/arbiter".into(),
+            seat: Seat::Arbiter.into(),
+            after_sequence: Some(0),
+            correction_time: Some(prost_types::Duration {
+                seconds: 3_600,
+                nanos: 0,
+            }),
+            ..JoinGame::default()
+        }))
+        .await;
+    let player = Player::join(&referee, "arbiter", Seat::White).await;
+    let other = wire::action(Seat::White, make_move("d4"));
+    arbiter.say(Said::Action(other)).await;
+    player.act(resign()).await;
+    let (events, _) = player.hear_out().await;
+    assert_eq!(events.len(), 1);
+    // The game is over, and the stream goes on for corrections.
+    arbiter.act(wire::score(Score::Half, Score::Half)).await;
+    arbiter.act(wire::confirm()).await;
+    let (events, answers) = arbiter.hear_out().await;
+    assert_eq!((events.len(), answers.len()), (3, 3));
+    check_answer(&answers[0], &answers[0].request_id, "action.seat");
+    let outcomes: Vec<_> = events
+        .iter()
+        .filter_map(|event| event.outcome.as_ref())
+        .map(|outcome| (outcome.result(), outcome.confirmed))
+        .collect();
+    let (black, draw) = (GameResult::BlackWins, GameResult::Draw);
+    assert_eq!(outcomes, [(black, false), (draw, false), (draw, true)]);
 }
 
 async fn bytes_that_are_no_message_end_the_stream(referee: Deployment) {

@@ -21,6 +21,7 @@ fn watch(after_sequence: Option<i64>, interval: Option<prost_types::Duration>) -
         name: "games/bounds".into(),
         after_sequence,
         heartbeat_interval: interval,
+        correction_time: None,
     }
     .encode_to_vec()
 }

@@ -31,6 +31,7 @@ fn watch(game: &str, after: Option<i64>) -> v1::WatchGameRequest {
             seconds: 1,
             nanos: 0,
         }),
+        correction_time: None,
     }
 }
 
@@ -132,6 +133,7 @@ async fn follow(referee: &Deployment, game: &str, mut after: i64, break_each: us
                     told += 1;
                 }
                 Some(Some(News::Heartbeat(beat))) => assert_eq!(beat.sequence, after),
+                Some(Some(News::End(end))) => assert_eq!(end.sequence, after),
                 Some(other) => panic!("unexpected {other:?}"),
             }
             if told == break_each {
@@ -199,6 +201,11 @@ async fn watchers_see_every_event_once_and_in_order(referee: Deployment) {
     };
     assert_eq!(game.sequence, plies as i64 + 1);
     assert_eq!(game.state(), v1::game::State::Finished);
+    let last = snapshot.message().await.expect("told").expect("an end");
+    let Some(News::End(end)) = last.kind else {
+        panic!("{last:?}")
+    };
+    assert_eq!(end.finality(), v1::game_end::Finality::Open);
     assert!(
         snapshot.message().await.expect("told").is_none(),
         "the stream of a finished game ends"
@@ -232,6 +239,7 @@ async fn join_and_say(
         seat: v1::Seat::White.into(),
         after_sequence: Some(0),
         heartbeat_interval: None,
+        correction_time: None,
     };
     let (sender, receiver) = tokio::sync::mpsc::channel(8);
     sender.send(said(Said::Join(join))).await.expect("open");

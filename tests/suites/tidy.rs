@@ -130,6 +130,7 @@ const REAL_TIME: &[(&str, &str)] = &[
         "tests/suites/two_servers/time.rs",
         "waits until an action waits for its turn",
     ),
+    ("tests/suites/all_games.rs", "waits until a stream is full"),
     (
         "tests/suites/watching.rs",
         "waits until a stream is full, and for a server to hear that one was dropped",

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use referee_api::v1::watch_game_response::Kind;
 use referee_api::v1::{
-    ClaimKind, Game, GameEvent, Heartbeat, ListGameEventsRequest, Position, RuleParameters,
-    RuleProfile, Seat, WatchGameRequest,
+    ClaimKind, Game, GameEnd, GameEvent, Heartbeat, ListGameEventsRequest, Position,
+    RuleParameters, RuleProfile, Seat, WatchGameRequest,
 };
 use referee_tests::deployment::{Deployment, Games};
 use referee_tests::on_both;
@@ -85,6 +85,7 @@ async fn watch(games: &mut Games, id: &str, after: Option<i64>) -> Streaming<Tol
         name,
         after_sequence: after,
         heartbeat_interval,
+        ..WatchGameRequest::default()
     };
     games
         .watch_game(request)
@@ -101,10 +102,12 @@ struct Heard {
     snapshot: Option<Game>,
     events: Vec<GameEvent>,
     heartbeats: Vec<Heartbeat>,
+    over: Option<GameEnd>,
     end: Option<Status>,
 }
 
-/// Listens until the stream ends, and holds that every event is the next one.
+/// Listens until the stream ends, and holds that every event is the next one, and that a good end
+/// is told.
 async fn listen(mut stream: Streaming<Told>, after: Option<i64>) -> Heard {
     let mut heard = Heard::default();
     let mut last = after;
@@ -114,7 +117,15 @@ async fn listen(mut stream: Streaming<Told>, after: Option<i64>) -> Heard {
             .await
             .map(|told| told.map(|told| told.kind))
         {
-            Ok(None) => return heard,
+            Ok(None) => {
+                assert!(heard.over.is_some(), "a stream that ends well says so");
+                return heard;
+            }
+            Ok(Some(Some(Kind::End(over)))) => {
+                assert_eq!(Some(over.sequence), last, "the end says what was sent");
+                assert!(heard.over.is_none(), "the end comes once");
+                heard.over = Some(over);
+            }
             Ok(Some(Some(Kind::Snapshot(game)))) => {
                 assert!(last.is_none(), "a snapshot comes first and once");
                 last = Some(game.sequence);

@@ -325,7 +325,8 @@ pub enum Decision {
         /// The half-moves since the last capture.
         plies_without_capture: Option<u32>,
     },
-    /// What stands is confirmed.
+    /// What stands is confirmed. The referee itself confirms an outcome when the time for
+    /// corrections has passed.
     Confirm,
     /// A player is warned (12.9.1).
     Warn {

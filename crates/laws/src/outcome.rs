@@ -222,6 +222,8 @@ pub struct Outcome {
     pub evidence: Vec<Evidence>,
     /// Whether it rests on a question that could not be decided.
     pub provisional: bool,
+    /// Whether it is confirmed, so that nothing changes it any more.
+    pub confirmed: bool,
     /// One sentence that an arbiter could read out.
     pub text: String,
 }
@@ -239,6 +241,7 @@ impl Outcome {
             citations: vec![cite(article)],
             evidence: Vec::new(),
             provisional: false,
+            confirmed: false,
             text,
         }
     }

@@ -1,6 +1,7 @@
 //! Reading the creation of a game.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use prost_types::Timestamp;
 use referee_api::v1;
@@ -12,6 +13,7 @@ use crate::convert::clocks::{limited, read_timing, write_settings};
 use crate::convert::position::{from_game_error, read_start, read_variant};
 use crate::convert::profile::{read_profile, write_profile};
 use crate::convert::ruling::write_outcome;
+use crate::convert::time::read_duration;
 use crate::error::Error;
 use crate::fields::Fields;
 use crate::limits;
@@ -46,6 +48,9 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
     let setup = asked.setup.as_ref();
     let timing = read_timing("game", settings, setup, &profile, &mut fields);
     check_setup("game.setup", setup, &mut fields);
+    let range = Duration::ZERO..=limits::CONFIRM_AFTER_MAX;
+    let (field, confirm_after) = ("game.confirm_after", asked.confirm_after);
+    read_duration(field, confirm_after, Duration::ZERO, range, &mut fields);
     fields.finish()?;
     let overrides = asked
         .rule_profile
@@ -70,6 +75,7 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
         labels: asked.labels.clone(),
         clock_settings: Some(write_settings(&start.timing)),
         setup: asked.setup,
+        confirm_after,
         ..v1::Game::default()
     };
     Ok((genesis, game))

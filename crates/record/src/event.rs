@@ -11,7 +11,7 @@ use crate::convert::position::write_move;
 use crate::convert::ruling::{write_bound, write_outcome, write_ruling};
 use crate::convert::time::write_us;
 use crate::error::Error;
-use crate::folded::{FoldedGame, deadline_us, state, write_offer};
+use crate::folded::{FoldedGame, state, write_offer};
 
 /// A judgment, as it is answered and stored.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub enum PendingWrite {
         state: v1::game::State,
         /// When it happened, in microseconds since 1970.
         update_time_us: i64,
-        /// When a flag falls by itself if nothing happens before, in microseconds since 1970.
+        /// When the game is due if nothing happens before; see [`FoldedGame::deadline_us`].
         deadline_us: Option<i64>,
         /// Whether who can mate is to be looked into, which takes longer than a ruling may.
         asks: bool,
@@ -48,7 +48,8 @@ pub enum PendingWrite {
 }
 
 /// Returns the judgment on an action as the answer and as what is to be stored. The action arrived
-/// so many microseconds after the beginning of 1970.
+/// so many microseconds after the beginning of 1970, and came from a principal, which is empty
+/// where the referee acts by itself.
 ///
 /// # Errors
 ///
@@ -58,6 +59,7 @@ pub fn build_event(
     message: &v1::Action,
     judgment: Judgment,
     arrival_us: i64,
+    principal: &str,
 ) -> Result<PendingEvent, Error> {
     let ruling = write_ruling(&judgment.ruling, folded.game.keeper());
     let Some(entry) = judgment.entry else {
@@ -82,13 +84,14 @@ pub fn build_event(
         ledger: write_ledger(&after.game, &effects.ledger),
         move_illegal: effects.is_illegal,
         reinstated_ply: effects.reinstated,
+        principal: principal.to_owned(),
         ..write_after(&after)
     };
     let write = PendingWrite::Entry {
         bytes: event.encode_to_vec(),
         state: state(&after.game, after.sequence),
         update_time_us: after.update_time_us,
-        deadline_us: deadline_us(&after.game),
+        deadline_us: after.deadline_us(),
         asks: after.game.asks_about_mate(),
     };
     Ok(PendingEvent {

@@ -2,7 +2,7 @@
 
 use referee_api::v1;
 use referee_api::v1::referee_finding::Kind;
-use referee_laws::{Action, Color, Intent, MateFinding, Seat};
+use referee_laws::{Action, Color, Decision, Intent, MateFinding, Seat};
 
 use crate::convert::InContract;
 use crate::convert::enums::can_mate_name;
@@ -40,6 +40,16 @@ impl Finding {
             request_id: format!("referee down {sequence}"),
             kind: Kind::DownTime(write_ms(down_ms)),
             intent: Intent::WasDown { down_ms },
+        }
+    }
+
+    /// The time for corrections has passed, to be recorded as the entry with a sequence.
+    #[must_use]
+    pub fn confirmed(sequence: i64) -> Finding {
+        Finding {
+            request_id: format!("referee confirm {sequence}"),
+            kind: Kind::Confirmed(v1::Confirm {}),
+            intent: Intent::Decide(Decision::Confirm),
         }
     }
 

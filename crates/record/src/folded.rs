@@ -9,7 +9,7 @@ use referee_laws::{Game, Phase, Time};
 use crate::convert::conduct::write_conduct;
 use crate::convert::ruling::{write_adjudication, write_bound, write_outcome};
 use crate::convert::stored::{stored_effects, stored_event, stored_genesis};
-use crate::convert::time::{read_us, write_us};
+use crate::convert::time::{duration_of, read_us, write_us};
 use crate::convert::write_optional;
 use crate::error::Error;
 
@@ -88,6 +88,28 @@ impl FoldedGame {
         }
     }
 
+    /// Returns when the game is due if nothing happens before, in microseconds since 1970: when a
+    /// flag falls by itself, or when the outcome is confirmed by itself.
+    #[must_use]
+    pub fn deadline_us(&self) -> Option<i64> {
+        let flag_us = self.game.deadline().map(|(_, time)| time_us(time));
+        flag_us.or_else(|| self.confirmation_us())
+    }
+
+    /// Returns when the time for corrections has passed, in microseconds since 1970; `None` where
+    /// the game goes on, where a proof is waited for, where the outcome is confirmed, and where
+    /// only the arbiter confirms.
+    #[must_use]
+    pub fn confirmation_us(&self) -> Option<i64> {
+        let outcome = self.game.outcome()?;
+        if outcome.provisional || outcome.confirmed {
+            return None;
+        }
+        let after = duration_of(self.genesis.confirm_after?)?;
+        let after_us = i64::try_from(after.as_micros()).unwrap_or(i64::MAX);
+        Some(self.update_time_us.saturating_add(after_us))
+    }
+
     /// Returns how many moves of the game were played before it was created.
     #[must_use]
     pub fn initial_moves(&self) -> usize {
@@ -138,6 +160,26 @@ pub fn write_summary(
     })
 }
 
+/// Writes a game as it was created, from its genesis, as a list shows it.
+///
+/// # Errors
+///
+/// [`Error::Damaged`] where the genesis cannot be read.
+pub fn write_created(genesis: &[u8]) -> Result<v1::Game, Error> {
+    let game = write_summary(genesis, None, v1::game::State::Created.into(), 0)?;
+    let outcome = game.outcome.as_ref();
+    let is_over = outcome.is_some_and(|outcome| outcome.result() != v1::GameResult::Ongoing);
+    Ok(v1::Game {
+        state: if is_over {
+            v1::game::State::Finished.into()
+        } else {
+            game.state
+        },
+        update_time: game.create_time,
+        ..game
+    })
+}
+
 /// Writes whose offer of a draw stands.
 pub(crate) fn write_offer(game: &Game) -> v1::Color {
     write_optional(game.conduct().draw_offer)
@@ -155,13 +197,6 @@ pub fn state(game: &Game, sequence: i64) -> v1::game::State {
     } else {
         v1::game::State::Active
     }
-}
-
-/// Returns when a flag of the game falls by itself if nothing happens before, in microseconds since
-/// 1970.
-#[must_use]
-pub fn deadline_us(game: &Game) -> Option<i64> {
-    game.deadline().map(|(_, time)| time_us(time))
 }
 
 /// Returns a point of the time line of a game that the referee keeps the time of, in microseconds

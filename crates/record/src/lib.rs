@@ -33,7 +33,7 @@
 //! };
 //! let submitted = read_action(&message)?;
 //! let judgment = folded.game.judge(&submitted.action, Time::ORIGIN);
-//! let pending = build_event(&folded, &message, judgment, 0)?;
+//! let pending = build_event(&folded, &message, judgment, 0, "anonymous")?;
 //! assert!(matches!(pending.write, PendingWrite::Entry { .. }));
 //! folded = pending.after.expect("the move stands");
 //! assert_eq!(folded.view().moves, ["e2e4"]);
@@ -60,7 +60,7 @@ pub use error::{Error, Violation};
 pub use event::{PendingEvent, PendingWrite, answer_of, build_event};
 pub use fields::Fields;
 pub use finding::Finding;
-pub use folded::{FoldedGame, deadline_us, state, time_us, write_summary};
+pub use folded::{FoldedGame, state, time_us, write_created, write_summary};
 pub use name::{read_name, resource_name};
 pub use replay::{Replay, ReplayError};
 pub use request_hash::{hash_action, hash_creation};

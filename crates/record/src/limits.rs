@@ -1,6 +1,8 @@
 //! The limits of what is read: of the fields of the contract, each of which states its own, and of
 //! records.
 
+use std::time::Duration;
+
 /// The longest text of a move, in bytes.
 pub const MOVE_BYTES_MAX: usize = 16;
 /// The longest name of a square, in bytes.
@@ -27,6 +29,8 @@ pub const PENALTY_MS_MAX: u64 = 86_400_000;
 pub const SETUP_MOVES_MAX: u32 = 1_000;
 /// The greatest number of illegal moves that are set.
 pub const SETUP_ILLEGAL_MOVES_MAX: u32 = 100;
+/// The longest time until a result is confirmed by itself: thirty days.
+pub const CONFIRM_AFTER_MAX: Duration = Duration::from_secs(30 * 86_400);
 /// The greatest number of labels of a game.
 pub const LABELS_MAX: usize = 16;
 /// The longest key of a label, in bytes.

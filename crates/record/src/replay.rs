@@ -4,7 +4,7 @@ use std::fmt;
 
 use referee_api::v1;
 use referee_laws::{
-    Action, Budget, CanMate, Color, Intent, Keeper, MateFinding, Seat, Tier, can_mate,
+    Action, Budget, CanMate, Color, Decision, Intent, Keeper, MateFinding, Seat, Tier, can_mate,
 };
 
 use crate::convert::InContract;
@@ -129,7 +129,13 @@ impl Replay {
         let arrival_us = read_us(time)
             .ok_or_else(|| ReplayError::new("the time of the event is out of range"))?;
         let judgment = self.folded.game.judge(&action, now);
-        let pending = build_event(&self.folded, message, judgment, arrival_us)?;
+        let pending = build_event(
+            &self.folded,
+            message,
+            judgment,
+            arrival_us,
+            &event.principal,
+        )?;
         Ok(pending.response)
     }
 
@@ -179,6 +185,7 @@ impl Replay {
             v1::referee_finding::Kind::DownTime(time) => Intent::WasDown {
                 down_ms: stored_ms(Some(*time))?.unwrap_or_default(),
             },
+            v1::referee_finding::Kind::Confirmed(_) => Intent::Decide(Decision::Confirm),
             v1::referee_finding::Kind::MateDecided(decided) => {
                 Intent::MateDecided(self.examine(decided)?)
             }

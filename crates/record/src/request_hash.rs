@@ -33,6 +33,7 @@ pub fn hash_creation(request: &v1::CreateGameRequest) -> [u8; 32] {
             labels: game.labels,
             clock_settings: game.clock_settings,
             setup: game.setup,
+            confirm_after: game.confirm_after,
             ..v1::Game::default()
         }),
         game_id: request.game_id.clone(),

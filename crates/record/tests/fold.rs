@@ -9,8 +9,8 @@ use referee_record::convert::clocks::{ToldTime, time_of};
 use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::write_us;
 use referee_record::{
-    Error, FoldedGame, PendingEvent, PendingWrite, build_event, complete_genesis, deadline_us,
-    hash_action, hash_creation, read_creation, resource_name, write_summary,
+    Error, FoldedGame, PendingEvent, PendingWrite, build_event, complete_genesis, hash_action,
+    hash_creation, read_creation, resource_name, write_summary,
 };
 
 /// When the games of these tests are created, in microseconds since 1970.
@@ -86,7 +86,7 @@ fn judge(folded: &FoldedGame, message: &v1::Action, after_ms: i64) -> PendingEve
     let now = time_of(&folded.game, submitted.told_time, arrival_us);
     let now = now.expect("there is a time").expect("it goes forward");
     let judgment = folded.game.judge(&submitted.action, now);
-    build_event(folded, message, judgment, arrival_us).expect("the entry fits")
+    build_event(folded, message, judgment, arrival_us, "anonymous").expect("the entry fits")
 }
 
 fn bytes_of(pending: &PendingEvent) -> &[u8] {
@@ -132,7 +132,7 @@ fn check_fold(profile: &str, control: &str, clock_decides: bool) {
         assert_eq!(live.view(), read.view(), "after {message:?}");
         assert_eq!(i32::from(state), live.view().state);
         assert_eq!(update_time_us, CREATED_US + 1_000_000 * index);
-        assert_eq!(deadline, deadline_us(&live.game));
+        assert_eq!(deadline, live.deadline_us());
         let runs = live.game.conduct().clocks.running.is_some();
         assert_eq!(deadline.is_some(), clock_decides && runs, "{message:?}");
         has_run |= runs;

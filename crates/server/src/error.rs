@@ -61,6 +61,11 @@ pub enum ServiceError {
         /// The sequence of the game.
         actual: i64,
     },
+    /// A stream asks to resume after a place that the store does not know.
+    CursorLost {
+        /// The cursor that the caller named.
+        after: String,
+    },
     /// The game has as many events, moves or refusals as a game can have.
     GameFull {
         /// Its resource name.
@@ -204,6 +209,7 @@ impl fmt::Display for ServiceError {
                     "the game is at sequence {actual}, so nothing follows {after} yet"
                 )
             }
+            Self::CursorLost { after } => write!(f, "the cursor {after} is not known"),
             Self::GameFull { name, what, limit } => {
                 write!(f, "{name} has {limit} {what}, the limit")
             }

@@ -31,6 +31,12 @@ pub const HEARTBEAT_DEFAULT: Duration = Duration::from_secs(15);
 pub const HEARTBEAT_MIN: Duration = Duration::from_secs(1);
 /// The longest interval of heartbeats.
 pub const HEARTBEAT_MAX: Duration = Duration::from_secs(60);
+/// The longest time for which a stream waits for corrections of a game that is over: a day.
+pub const CORRECTION_TIME_MAX: Duration = Duration::from_secs(86_400);
+/// The longest cursor of a stream of all games, in bytes.
+pub const CURSOR_BYTES_MAX: usize = referee_store::limits::LOG_CURSOR_BYTES_MAX;
+/// The creations and events that a stream of all games reads at once.
+pub const WATCHED_ENTRIES_READ_MAX: usize = 64;
 /// The number of messages that wait for a reader of a stream.
 pub const STREAM_QUEUE_MAX: usize = 64;
 /// How long a stream waits for its reader before it is cut.

@@ -51,11 +51,15 @@ pub(crate) fn list_filter(filter: &ListFilter) -> Result<(), InvalidField> {
         filter.states.len(),
         limits::FILTER_STATES_MAX,
     )?;
-    count(
-        "filter.labels",
-        filter.labels.len(),
-        limits::FILTER_LABELS_MAX,
-    )
+    filter_labels("filter.labels", &filter.labels)
+}
+
+/// Checks the labels that games must have.
+pub(crate) fn filter_labels(
+    field: &'static str,
+    labels: &[(String, String)],
+) -> Result<(), InvalidField> {
+    count(field, labels.len(), limits::FILTER_LABELS_MAX)
 }
 
 /// The bytes that a creation occupies while it waits.

@@ -1,4 +1,4 @@
-//! The log of all entries in the order of commits: the facet [`Log`], and its cursor.
+//! The log of all creations and entries in the order of commits: the facet [`Log`], and its cursor.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,18 +31,21 @@ pub trait Log: Send + Sync {
     /// [`ReadError::Invalid`](crate::ReadError::Invalid) for a cursor that this store never gave.
     fn changes<'a>(&'a self, after: &'a LogCursor, limit: usize) -> Read<'a, ChangePage>;
 
-    /// Returns the entries of all games of a platform after a cursor, in the order of commits.
+    /// Returns the creations of the games of a platform that have all of some labels, and their
+    /// entries, after a cursor, in the order of commits.
     ///
-    /// An entry never appears before a cursor that was given already: a watcher that goes on from
-    /// [`TailPage::next`] misses none. Pages are bounded as in
-    /// [`Games::entries`](crate::Games::entries).
+    /// Nothing ever appears before a cursor that was given already: a watcher that goes on from
+    /// [`TailPage::next`], or from [`TailEntry::cursor`] after less than a page, misses nothing.
+    /// Pages are bounded as in [`Games::entries`](crate::Games::entries).
     ///
     /// # Errors
     ///
-    /// [`ReadError::Invalid`](crate::ReadError::Invalid) for a cursor that this store never gave.
+    /// [`ReadError::Invalid`](crate::ReadError::Invalid) for a cursor that this store never gave,
+    /// one beyond its newest commit among them, and for too many labels.
     fn tail<'a>(
         &'a self,
         platform: &'a str,
+        labels: &'a [(String, String)],
         after: &'a LogCursor,
         limit: usize,
     ) -> Read<'a, TailPage>;
@@ -145,8 +148,12 @@ pub struct ChangePage {
 pub struct TailEntry {
     /// The game of the entry.
     pub key: GameKey,
-    /// The entry.
+    /// The labels of the game, sorted by key.
+    pub labels: Vec<(String, String)>,
+    /// The entry. The creation of a game is its entry 0, with the genesis for its bytes.
     pub entry: StoredEntry,
+    /// The place in the log after this entry.
+    pub cursor: LogCursor,
 }
 
 /// One page of the log of a platform.
@@ -155,6 +162,6 @@ pub struct TailPage {
     /// The entries, in the order of commits.
     pub entries: Vec<TailEntry>,
     /// Read on from here. It moves on even where `entries` is empty, past the entries of other
-    /// platforms.
+    /// platforms and of games with other labels.
     pub next: LogCursor,
 }

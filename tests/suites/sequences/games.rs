@@ -79,6 +79,7 @@ async fn a_move_with_an_offer_is_one_event() {
         name: "games/gm-05".to_owned(),
         after_sequence: Some(0),
         heartbeat_interval: None,
+        correction_time: None,
     };
     let mut stream = board
         .games

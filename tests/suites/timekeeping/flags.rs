@@ -44,6 +44,7 @@ async fn hear_out(referee: &Deployment, games: &mut Games, id: &str) -> [Vec<Gam
         after_sequence: Some(0),
         // Longer than the patience, so that only the event itself can wake the stream.
         heartbeat_interval: Some(seconds(60)),
+        correction_time: None,
     };
     let watched = games.watch_game(request).await.expect("watched");
     let mut watched = watched.into_inner();
@@ -56,6 +57,7 @@ async fn hear_out(referee: &Deployment, games: &mut Games, id: &str) -> [Vec<Gam
         seat: Seat::Black.into(),
         after_sequence: Some(0),
         heartbeat_interval: Some(seconds(60)),
+        correction_time: None,
     };
     let kind = Some(Said::Join(join));
     let joined = say.send(PlayGameRequest { kind }).await;

@@ -107,6 +107,7 @@ async fn watch(games: &mut Games, id: &str, after: Option<i64>) -> Streaming<Wat
             seconds: 60,
             nanos: 0,
         }),
+        ..WatchGameRequest::default()
     };
     let watched = games.watch_game(request).await;
     watched.expect("the game is watched").into_inner()

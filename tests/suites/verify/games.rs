@@ -136,7 +136,7 @@ async fn a_record_without_a_key_is_not_signed_and_may_be_empty() {
     ];
     run(&arguments, b"").expect(0, "");
     run(&["verify", output], b"").expect(0, "0 entries verified");
-    run(&arguments, b"").expect(1, "--output");
+    run(&arguments, b"").expect(2, "--output");
 
     let none = run(&["export", "games/none", "--server", &server], b"");
     none.expect(1, "NotFound");

@@ -225,16 +225,39 @@ impl Game {
         Ok(())
     }
 
-    /// What stands is confirmed: a provisional outcome is final from now on.
+    /// What stands is confirmed: an outcome is final from now on.
     fn decide_confirmation(&self, draft: &mut Draft) {
         if let Some(outcome) = &mut draft.outcome {
-            outcome.provisional = false;
             let text = format!("The arbiter confirms: {}", outcome.text);
+            confirm(outcome);
             draft.rule(Verdict::Accepted, None, &["12.2"], text);
         } else {
             draft.remark(&["12.2"], "The arbiter confirms what stands.".into());
         }
     }
+
+    /// The time for corrections has passed: the outcome is final from now on, unless a proof is
+    /// still waited for.
+    pub(super) fn decide_expiry(&self, now: Time) -> Result<Draft, Ruling> {
+        let mut draft = self.draft(now);
+        match &mut draft.outcome {
+            Some(outcome) if !outcome.provisional => {
+                let text = format!("The time for corrections has passed: {}", outcome.text);
+                confirm(outcome);
+                draft.rule(Verdict::Accepted, None, &["12.2"], text);
+                Ok(draft)
+            }
+            _ => {
+                let text = "There is no outcome that is not provisional.".into();
+                Err(Ruling::refused(Reason::NotAllowed, &["12.2"], text))
+            }
+        }
+    }
+}
+
+fn confirm(outcome: &mut Outcome) {
+    outcome.provisional = false;
+    outcome.confirmed = true;
 }
 
 fn fischer(clocks: &Clocks, now: Time) -> ClockChange {

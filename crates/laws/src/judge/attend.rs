@@ -270,7 +270,9 @@ impl Game {
                     outcome.termination,
                     Termination::ArbiterDecision | Termination::DeadPosition
                 );
-                !by_arbiter && (ply < self.history().ply() || outcome.provisional)
+                !by_arbiter
+                    && !outcome.confirmed
+                    && (ply < self.history().ply() || outcome.provisional)
             }
         }
     }

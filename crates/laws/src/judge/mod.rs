@@ -20,7 +20,7 @@ mod touch;
 
 use referee_chess::Color;
 
-use crate::action::{Action, ClaimKind, Intent, Seat};
+use crate::action::{Action, ClaimKind, Decision, Intent, Seat};
 use crate::clock::{Keeper, Time};
 use crate::conduct::Phase;
 use crate::game::{Entry, Game};
@@ -110,14 +110,18 @@ impl Game {
     }
 
     /// After the end only the arbiter is heard, who can also report what the players sign (8.7,
-    /// 12.9), and what the referee itself finds.
+    /// 12.9), and what the referee itself finds; after an outcome was confirmed nobody is.
     fn decide_after_the_end(&self, action: &Action, now: Time) -> Result<Draft, Ruling> {
+        if self.outcome().is_some_and(|outcome| outcome.confirmed) {
+            return Err(self.refuse_over());
+        }
         match (action.seat, &action.intent) {
             (Seat::Arbiter, Intent::Decide(decision)) if self::arbiter::is_last_word(decision) => {
                 self.decide_decision(decision, now)
             }
             (Seat::Arbiter, Intent::SignResult { result }) => Ok(self.decide_signed(*result, now)),
             (Seat::Referee, Intent::MateDecided(finding)) => self.decide_finding(finding, now),
+            (Seat::Referee, Intent::Decide(Decision::Confirm)) => self.decide_expiry(now),
             _ => Err(self.refuse_over()),
         }
     }
@@ -127,7 +131,13 @@ impl Game {
             Some(outcome) => (outcome.text.as_str(), outcome.citations.clone()),
             None => ("", Vec::new()),
         };
-        let text = format!("The game is over. {text}");
+        let is_final = self.outcome().is_some_and(|outcome| outcome.confirmed);
+        let stands = if is_final {
+            ", and its result is final"
+        } else {
+            ""
+        };
+        let text = format!("The game is over{stands}. {text}");
         Ruling {
             citations,
             ..Ruling::refused(Reason::GameOver, &[], text)

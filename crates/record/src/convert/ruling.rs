@@ -33,6 +33,7 @@ pub fn write_outcome(outcome: Option<&Outcome>, points: Points, keeper: Keeper) 
         text: outcome.text.clone(),
         white_half_points: half_points.map(|(white, _)| white),
         black_half_points: half_points.map(|(_, black)| black),
+        confirmed: outcome.confirmed,
     }
 }
 

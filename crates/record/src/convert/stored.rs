@@ -106,6 +106,7 @@ fn stored_outcome(message: Option<&v1::Outcome>) -> Result<Option<Outcome>, Erro
             .map(stored_evidence)
             .collect::<Result<_, _>>()?,
         provisional: message.provisional,
+        confirmed: message.confirmed,
         text: message.text.clone(),
     }))
 }

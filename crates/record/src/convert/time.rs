@@ -61,7 +61,7 @@ pub fn write_duration(duration: std::time::Duration) -> Duration {
 /// Returns a duration as the standard library has it; `None` where it is negative or malformed.
 /// The library's own conversion normalizes, and overflows on the ends of the range.
 #[must_use]
-fn duration_of(value: Duration) -> Option<std::time::Duration> {
+pub(crate) fn duration_of(value: Duration) -> Option<std::time::Duration> {
     let seconds = u64::try_from(value.seconds).ok()?;
     let nanos = u32::try_from(value.nanos).ok()?;
     (nanos < 1_000_000_000).then(|| std::time::Duration::new(seconds, nanos))

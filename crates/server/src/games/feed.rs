@@ -14,23 +14,24 @@ use tokio::sync::{Notify, watch};
 use crate::limits;
 
 /// An event as it is on disk, ready to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RecordedEvent {
     pub(crate) sequence: i64,
     /// The stored bytes: the contract's `GameEvent`.
     pub(crate) bytes: Bytes,
-    /// Whether the game is over after it.
-    pub(crate) is_end: bool,
+    /// How the game ended, where it is over after the event.
+    pub(crate) end: Option<Arc<v1::Outcome>>,
 }
 
 impl RecordedEvent {
     /// An event with the bytes that it is stored in.
     pub(crate) fn of(event: &v1::GameEvent, bytes: Bytes) -> RecordedEvent {
         let outcome = event.outcome.as_ref();
+        let end = outcome.filter(|outcome| outcome.result() != v1::GameResult::Ongoing);
         RecordedEvent {
             sequence: event.sequence,
             bytes,
-            is_end: outcome.is_some_and(|outcome| outcome.result() != v1::GameResult::Ongoing),
+            end: end.cloned().map(Arc::new),
         }
     }
 }
@@ -234,7 +235,7 @@ mod tests {
         RecordedEvent {
             sequence,
             bytes: Bytes::from(vec![0; 100]),
-            is_end: false,
+            end: None,
         }
     }
 

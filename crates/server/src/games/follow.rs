@@ -1,4 +1,5 @@
-//! Following a game: where it stands, every event after that in order, heartbeats in between.
+//! Following a game: where it stands, every event after that in order, heartbeats in between, and
+//! the end.
 //!
 //! A follower takes events by their numbers and is only woken by what happens, so it can neither
 //! miss an event nor see one twice, however slowly it reads.
@@ -7,6 +8,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use referee_api::v1;
+use referee_record::convert::ruling::write_outcome;
 use referee_store::GameKey;
 
 use super::feed::{Interest, RecordedEvent};
@@ -29,7 +32,23 @@ pub(crate) enum Update {
         now_us: i64,
     },
     /// The game is over and everything has been sent.
-    End,
+    End {
+        /// The sequence of the last event that was sent.
+        sequence: i64,
+        /// How it ended.
+        outcome: Arc<v1::Outcome>,
+    },
+}
+
+/// How a caller wants to follow a game.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish {
+    /// The event that the caller has; none begins with a snapshot.
+    pub(crate) after: Option<i64>,
+    /// How long nothing may be sent.
+    pub(crate) heartbeat: Duration,
+    /// How long corrections are waited for after the end.
+    pub(crate) corrections: Duration,
 }
 
 /// Follows one game.
@@ -44,9 +63,12 @@ pub(crate) struct Follower {
     heartbeat_us: i64,
     /// When the next heartbeat is due, in microseconds since 1970.
     due_us: i64,
-    /// Ends at a time at which a heartbeat may be due.
+    /// Ends at a time at which a heartbeat or the end may be due.
     wait: Sleep,
-    is_over: bool,
+    corrections_us: i64,
+    /// How the game ended and until when corrections are waited for, where it is over after the
+    /// last event that was sent.
+    end: Option<(Arc<v1::Outcome>, i64)>,
 }
 
 impl Follower {
@@ -60,14 +82,13 @@ impl Follower {
         registry: Arc<GameRegistry>,
         clock: Arc<dyn Clock>,
         key: &GameKey,
-        after: Option<i64>,
-        heartbeat: Duration,
+        wish: Wish,
     ) -> Result<Follower, ServiceError> {
         // The interest comes before the game is read, so that nothing falls in between.
         let interest = registry.follow(key);
         let game = registry.read(key).await?;
         let actual = game.folded.sequence;
-        let sent = after.unwrap_or(actual);
+        let sent = wish.after.unwrap_or(actual);
         if sent > actual {
             return Err(ServiceError::SequenceAhead {
                 after: sent,
@@ -75,20 +96,24 @@ impl Follower {
             });
         }
         interest.feed.note(actual);
-        let is_over = sent == actual && game.folded.game.outcome().is_some();
-        let due_us = clock.now_us().saturating_add(us(heartbeat));
-        Ok(Follower {
+        let outcome = outcome_of(&game).filter(|_| sent == actual);
+        let now_us = clock.now_us();
+        let due_us = now_us.saturating_add(us(wish.heartbeat));
+        let mut follower = Follower {
             wait: clock.sleep_until(due_us),
             registry,
             clock,
             interest,
             sent,
             waiting: VecDeque::new(),
-            snapshot: after.is_none().then_some(game),
-            heartbeat_us: us(heartbeat),
+            snapshot: wish.after.is_none().then_some(game),
+            heartbeat_us: us(wish.heartbeat),
             due_us,
-            is_over,
-        })
+            corrections_us: us(wish.corrections),
+            end: None,
+        };
+        follower.note_end(outcome);
+        Ok(follower)
     }
 
     /// Returns the sequence of the last event that was sent.
@@ -140,19 +165,37 @@ impl Follower {
         if let Some(snapshot) = self.snapshot.take() {
             return Ok(Some(Update::Snapshot(snapshot)));
         }
-        if self.is_over {
-            return Ok(Some(Update::End));
-        }
         if self.waiting.is_empty() && *self.interest.newest.borrow_and_update() > self.sent {
             let events = self.registry.events(&self.interest, self.sent).await?;
             self.waiting = events.into();
         }
         let Some(event) = self.waiting.pop_front() else {
-            return Ok(None);
+            return Ok(self.end_at_hand());
         };
         self.sent = event.sequence;
-        self.is_over = event.is_end;
+        self.note_end(event.end.clone());
         Ok(Some(Update::Event(event)))
+    }
+
+    /// Notes how the game ended, where it is over after what is sent now.
+    fn note_end(&mut self, outcome: Option<Arc<v1::Outcome>>) {
+        self.end = outcome.map(|outcome| {
+            let until_us = self.clock.now_us().saturating_add(self.corrections_us);
+            (outcome, until_us)
+        });
+        if let Some((_, until_us)) = self.end {
+            self.wait = self.clock.sleep_until(self.due_us.min(until_us));
+        }
+    }
+
+    /// The end, where everything was sent and no correction can come or is waited for.
+    fn end_at_hand(&self) -> Option<Update> {
+        let (outcome, until_us) = self.end.as_ref()?;
+        let is_due = outcome.confirmed || self.clock.now_us() >= *until_us;
+        is_due.then(|| Update::End {
+            sequence: self.sent,
+            outcome: Arc::clone(outcome),
+        })
     }
 
     /// The heartbeat, where it is due; events since the wait began have put it off.
@@ -161,10 +204,23 @@ impl Follower {
         if is_due {
             self.due_us = now_us.saturating_add(self.heartbeat_us);
         }
-        self.wait = self.clock.sleep_until(self.due_us);
+        let until_us = self.end.as_ref().map_or(i64::MAX, |end| end.1);
+        self.wait = self.clock.sleep_until(self.due_us.min(until_us));
         is_due.then_some(Update::Heartbeat {
             sequence: self.sent,
             now_us,
         })
     }
+}
+
+/// How a game ended, where it is over.
+fn outcome_of(game: &RecordedGame) -> Option<Arc<v1::Outcome>> {
+    let game = &game.folded.game;
+    let outcome = game.outcome()?;
+    let points = game.profile().parameters.points;
+    Some(Arc::new(write_outcome(
+        Some(outcome),
+        points,
+        game.keeper(),
+    )))
 }

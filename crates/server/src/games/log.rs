@@ -5,9 +5,10 @@
 //! memory on an embedded store; where the two differ, the changes in between are read, once for
 //! all that wait. The same reading wakes those who watch.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use referee_store::{Log, LogCursor};
+use tokio::sync::watch;
 
 use super::cache::GameCache;
 use super::feed::Feeds;
@@ -19,8 +20,8 @@ pub(crate) struct LogFollower {
     log: Arc<dyn Log>,
     cache: Arc<GameCache>,
     feeds: Arc<Feeds>,
-    /// Up to where the log has been followed.
-    seen: Mutex<LogCursor>,
+    /// Up to where the log has been followed; who follows all games of a platform waits for it.
+    seen: watch::Sender<LogCursor>,
     /// Held while changes are read.
     reading: tokio::sync::Mutex<()>,
 }
@@ -41,7 +42,7 @@ impl LogFollower {
             log,
             cache,
             feeds,
-            seen: Mutex::new(newest),
+            seen: watch::channel(newest).0,
             reading: tokio::sync::Mutex::default(),
         })
     }
@@ -74,7 +75,7 @@ impl LogFollower {
                     feed.note(change.sequence);
                 }
             }
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = page.next;
+            self.seen.send_replace(page.next);
             if is_last {
                 return Ok(());
             }
@@ -82,14 +83,26 @@ impl LogFollower {
     }
 
     /// Something was committed by this process.
-    pub(crate) fn moved(&self) -> tokio::sync::watch::Receiver<u64> {
+    pub(crate) fn moved(&self) -> watch::Receiver<u64> {
         self.log.moved()
     }
 
+    /// The log itself.
+    pub(crate) fn log(&self) -> &dyn Log {
+        &*self.log
+    }
+
+    /// A signal that the log has moved on, whoever has written.
+    pub(crate) fn follow(&self) -> watch::Receiver<LogCursor> {
+        self.seen.subscribe()
+    }
+
+    /// Whether anybody follows all games of a platform.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.seen.receiver_count() > 0
+    }
+
     fn seen(&self) -> LogCursor {
-        self.seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.seen.borrow().clone()
     }
 }

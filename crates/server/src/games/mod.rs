@@ -12,6 +12,7 @@ mod log;
 mod registry;
 mod slot;
 mod submit;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod timekeeper;
@@ -28,10 +29,12 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-pub(crate) use self::follow::{Follower, Update};
+pub(crate) use self::follow::{Follower, Update, Wish};
 pub(crate) use self::heartbeat::Heartbeat;
 pub(crate) use self::registry::GameRegistry;
 pub(crate) use self::slot::RecordedGame;
+pub(crate) use self::submit::Arrival;
+pub(crate) use self::tail::{LogTail, LogUpdate, WatchedGames};
 pub(crate) use self::timekeeper::Timekeeper;
 
 use self::cache::GameCache;
@@ -148,11 +151,11 @@ impl Games {
         key: GameKey,
         message: v1::Action,
         submitted: Submitted,
-        arrival_us: i64,
+        arrival: Arrival,
     ) -> Result<v1::SubmitActionResponse, ServiceError> {
         let keeper = Arc::clone(&self.keeper);
         self.see_through(async move {
-            let answer = submit::submit(&keeper, &key, message, submitted, arrival_us).await?;
+            let answer = submit::submit(&keeper, &key, message, submitted, arrival).await?;
             // The event that the answer names may be of another process; it goes before it.
             keeper.writer.registry.note(&key, answer.sequence);
             Ok(answer)
@@ -166,14 +169,20 @@ impl Games {
     }
 
     /// Follows a game: with a snapshot, or after an event that the caller has.
-    pub(crate) async fn follow(
-        &self,
-        key: &GameKey,
-        after: Option<i64>,
-        heartbeat: Duration,
-    ) -> Result<Follower, ServiceError> {
+    pub(crate) async fn follow(&self, key: &GameKey, wish: Wish) -> Result<Follower, ServiceError> {
         let (registry, clock) = (Arc::clone(&self.registry), Arc::clone(&self.clock));
-        Follower::begin(registry, clock, key, after, heartbeat).await
+        Follower::begin(registry, clock, key, wish).await
+    }
+
+    /// Follows the games of a platform that have some labels.
+    pub(crate) async fn follow_all(
+        &self,
+        games: WatchedGames,
+        after: Option<String>,
+        heartbeat: Duration,
+    ) -> Result<LogTail, ServiceError> {
+        let (registry, clock) = (Arc::clone(&self.registry), Arc::clone(&self.clock));
+        LogTail::begin(registry, clock, games, after, heartbeat).await
     }
 
     /// Does something to its end, whether or not the caller waits for it. What waits for its turn

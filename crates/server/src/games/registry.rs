@@ -61,7 +61,7 @@ impl GameRegistry {
 
     /// Whether anybody watches any game.
     pub(crate) fn is_watched(&self) -> bool {
-        !self.feeds.is_empty()
+        !self.feeds.is_empty() || self.log.is_followed()
     }
 
     /// Creates a game, or finds the one that the same request created. A repetition gets the game

@@ -18,6 +18,15 @@ use crate::limits;
 const BACKWARDS: &str = "must not be earlier than the action before; the conduct of the game \
                          tells its time";
 
+/// When an action arrived, and from whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrival {
+    /// In microseconds since 1970.
+    pub(crate) time_us: i64,
+    /// Who sent it; empty where the referee acts by itself.
+    pub(crate) principal: Arc<str>,
+}
+
 /// Judges an action on a game and keeps what came of it. Answers when it is on disk.
 ///
 /// # Errors
@@ -28,14 +37,16 @@ pub(crate) async fn submit(
     key: &GameKey,
     message: v1::Action,
     submitted: Submitted,
-    arrival_us: i64,
+    arrival: Arrival,
 ) -> Result<v1::SubmitActionResponse, ServiceError> {
+    let arrival_us = arrival.time_us;
     let Submitted { action, told_time } = submitted;
     let content_hash = hash_action(&message);
     let submission = Submission {
         message,
         action,
         content_hash,
+        principal: arrival.principal,
     };
     let registry = &keeper.writer.registry;
     let slot = registry.place(key);
@@ -92,7 +103,11 @@ pub(crate) async fn find(
         action,
         told_time: None,
     };
-    let answered = submit(keeper, key, message, submitted, keeper.now_us()).await;
+    let arrival = Arrival {
+        time_us: keeper.now_us(),
+        principal: "".into(),
+    };
+    let answered = submit(keeper, key, message, submitted, arrival).await;
     answered.map(|_| ())
 }
 

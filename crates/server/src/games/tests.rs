@@ -13,7 +13,7 @@ use referee_store::{GameKey, NewGame, ReplicaId, SqliteStore, Store};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
-use super::{CacheLimits, Follower, Games, Heartbeat, Update};
+use super::{Arrival, CacheLimits, Follower, Games, Heartbeat, Update, Wish};
 use crate::clock::ManualClock;
 use crate::error::ServiceError;
 use crate::limits;
@@ -110,16 +110,28 @@ fn shuffle(ply: usize) -> (v1::Action, Submitted) {
     (message, submitted)
 }
 
+fn arrival(time_us: i64) -> Arrival {
+    Arrival {
+        time_us,
+        principal: "anonymous".into(),
+    }
+}
+
 async fn play(games: &Games, key: &GameKey, ply: usize) -> v1::SubmitActionResponse {
     let (message, submitted) = shuffle(ply);
-    let judged = games.submit(key.clone(), message, submitted, games.now_us());
+    let judged = games.submit(key.clone(), message, submitted, arrival(games.now_us()));
     let judged = judged.await.expect("it is judged");
     assert!(judged.event.is_some(), "{judged:?}");
     judged
 }
 
 async fn follow(games: &Games, key: &GameKey) -> Follower {
-    let followed = games.follow(key, Some(0), limits::HEARTBEAT_DEFAULT).await;
+    let wish = Wish {
+        after: Some(0),
+        heartbeat: limits::HEARTBEAT_DEFAULT,
+        corrections: Duration::ZERO,
+    };
+    let followed = games.follow(key, wish).await;
     followed.expect("the game is there")
 }
 
@@ -209,7 +221,11 @@ async fn writes_that_wait_for_their_turn_are_bounded() {
     for ply in 0..20_000 {
         let (games, key) = (Arc::clone(&games), key.clone());
         let (message, submitted) = shuffle(ply);
-        calls.spawn(async move { games.submit(key, message, submitted, BEGIN_US).await });
+        calls.spawn(async move {
+            games
+                .submit(key, message, submitted, arrival(BEGIN_US))
+                .await
+        });
     }
     let refused = tokio::time::timeout(Duration::from_secs(20), calls.join_next()).await;
     let refused = refused.expect("not all of them wait").expect("a call");

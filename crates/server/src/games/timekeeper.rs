@@ -1,4 +1,5 @@
-//! The referee keeps time: flags that fall by themselves, and down time that nobody is charged for.
+//! The referee keeps time: flags that fall by themselves, down time that nobody is charged for, and
+//! results that are confirmed when the time for corrections has passed.
 //!
 //! A flag falls at its deadline: the entry that says so is of the first millisecond after it, and
 //! is written [`FLAG_SETTLING`] later, so that a move that arrived in time gets into the record
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use referee_chess::Color;
 use referee_laws::{Game, Time};
-use referee_record::{Finding, deadline_us, time_us};
+use referee_record::{Finding, time_us};
 use referee_store::{AppendError, Deadlines, DownSpan, GameKey, Liveness, Postponement};
 
 use super::heartbeat::Heartbeat;
@@ -156,6 +157,22 @@ impl Timekeeper {
         self.record_finding(turn, game, finding, when).await
     }
 
+    /// The time for corrections has passed: the outcome is confirmed.
+    async fn record_confirmation(
+        &self,
+        turn: &Turn<'_>,
+        game: &Arc<RecordedGame>,
+        at_us: i64,
+    ) -> Result<(), ServiceError> {
+        let finding = Finding::confirmed(game.folded.sequence + 1);
+        let when = When {
+            // Nothing passes any more on the time line of the game.
+            game: game.folded.game.conduct().time,
+            event_us: at_us,
+        };
+        self.record_finding(turn, game, finding, when).await
+    }
+
     /// Records a finding; where another process was faster, the game has to be read again.
     async fn record_finding(
         &self,
@@ -192,10 +209,18 @@ impl Timekeeper {
                 self.record_flag(&turn, &game, fallen).await?;
                 continue;
             }
+            if let Some(at_us) = game
+                .folded
+                .confirmation_us()
+                .filter(|&at_us| now_us >= at_us)
+            {
+                self.record_confirmation(&turn, &game, at_us).await?;
+                continue;
+            }
             let postponement = Postponement {
                 key: key.clone(),
                 expected_sequence: game.folded.sequence,
-                deadline_us: deadline_us(&game.folded.game),
+                deadline_us: game.folded.deadline_us(),
             };
             match self.deadlines.postpone(postponement).await {
                 Ok(()) => return Ok(()),

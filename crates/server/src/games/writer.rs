@@ -41,6 +41,8 @@ pub(crate) struct Submission {
     pub(crate) action: Action,
     /// The hash of what the action asks for; see [`referee_record::hash_action`].
     pub(crate) content_hash: [u8; 32],
+    /// Who acts; empty where the referee acts by itself.
+    pub(crate) principal: Arc<str>,
 }
 
 impl Submission {
@@ -51,6 +53,7 @@ impl Submission {
             content_hash: hash_action(&message),
             message,
             action,
+            principal: "".into(),
         }
     }
 }
@@ -98,11 +101,13 @@ impl Writer {
         let slot = turn.slot;
         let is_finding = submission.action.seat == Seat::Referee;
         let judgment = self.judge(game, &submission.action, when.game).await?;
+        let (message, by) = (&submission.message, &submission.principal);
+        let pending = build_event(&game.folded, message, judgment, when.event_us, by)?;
         let PendingEvent {
             response,
             write,
             after,
-        } = build_event(&game.folded, &submission.message, judgment, when.event_us)?;
+        } = pending;
         if after.is_none() && is_finding {
             // What the referee found changes nothing, and nobody waits for an answer.
             return Ok(Some(response));

@@ -7,7 +7,7 @@ use referee_api::v1;
 use referee_laws::Game;
 use referee_record::convert::time::write_us;
 use referee_record::{
-    FoldedGame, complete_genesis, deadline_us, hash_creation, read_creation, resource_name, state,
+    FoldedGame, complete_genesis, hash_creation, read_creation, resource_name, state,
 };
 use referee_store::{GameKey, NewGame};
 use uuid::Uuid;
@@ -52,24 +52,24 @@ pub(super) fn new_game(
 ) -> (NewGame, FoldedGame) {
     let create_time = Some(write_us(create_time_us));
     let genesis = complete_genesis(genesis, &game, resource_name(&key.game), create_time);
-    let labels = genesis.labels.iter();
-    let new = NewGame {
-        key,
-        request_id: request.request_id.clone(),
-        content_hash: hash_creation(request),
-        genesis: genesis.encode_to_vec(),
-        state: state(&game, 0).into(),
-        labels: labels
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect(),
-        create_time_us,
-        deadline_us: deadline_us(&game),
-    };
     let folded = FoldedGame {
         genesis: Arc::new(genesis),
         game,
         sequence: 0,
         update_time_us: create_time_us,
+    };
+    let labels = folded.genesis.labels.iter();
+    let new = NewGame {
+        key,
+        request_id: request.request_id.clone(),
+        content_hash: hash_creation(request),
+        genesis: folded.genesis.encode_to_vec(),
+        state: state(&folded.game, 0).into(),
+        labels: labels
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+        create_time_us,
+        deadline_us: folded.deadline_us(),
     };
     (new, folded)
 }

@@ -10,8 +10,9 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 
 use super::service::GamesService;
-use super::{create, export, export_pgn, import_pgn, listing, play, watch};
+use super::{create, export, export_pgn, import_pgn, listing, play, watch, watch_games};
 use crate::error::ServiceError;
+use crate::games::Arrival;
 use crate::transport::{Caller, Frame, Outgoing};
 
 /// A stream of frames, read as the messages that they are.
@@ -74,9 +75,13 @@ impl v1::game_service_server::GameService for GamesService {
         request: Request<v1::SubmitActionRequest>,
     ) -> Result<Response<v1::SubmitActionResponse>, Status> {
         // The arrival is stamped once, before anything is waited for.
-        let arrival_us = self.games.now_us();
+        let time_us = self.games.now_us();
         self.check_running()?;
         let caller = Caller::of(&request)?;
+        let arrival = Arrival {
+            time_us,
+            principal: Arc::clone(caller.principal()),
+        };
         let request = request.into_inner();
         let key = Self::key(&caller, "name", &request.name)?;
         let message = request
@@ -84,10 +89,7 @@ impl v1::game_service_server::GameService for GamesService {
             .ok_or_else(|| ServiceError::field("action", "is required"))?;
         tracing::Span::current().record("request_id", &message.request_id);
         let submitted = read_action(&message).map_err(ServiceError::from)?;
-        let answer = self
-            .games
-            .submit(key, message, submitted, arrival_us)
-            .await?;
+        let answer = self.games.submit(key, message, submitted, arrival).await?;
         Ok(Response::new(answer))
     }
 
@@ -123,6 +125,18 @@ impl v1::game_service_server::GameService for GamesService {
         request: Request<v1::WatchGameRequest>,
     ) -> Result<Response<Self::WatchGameStream>, Status> {
         let frames = watch::watch(self, &Caller::of(&request)?, request.get_ref()).await?;
+        Ok(Response::new(decoded(frames)))
+    }
+
+    type WatchGamesStream = Decoded<v1::WatchGamesResponse>;
+
+    /// As [`watch_game`](Self::watch_game).
+    async fn watch_games(
+        &self,
+        request: Request<v1::WatchGamesRequest>,
+    ) -> Result<Response<Self::WatchGamesStream>, Status> {
+        let caller = Caller::of(&request)?;
+        let frames = watch_games::watch(self, &caller, request.into_inner()).await?;
         Ok(Response::new(decoded(frames)))
     }
 

@@ -1,5 +1,7 @@
 //! `ImportPgn`: a text becomes a game, move by move, as if it had been played here.
 
+use std::sync::Arc;
+
 use referee_api::v1;
 use referee_chess::{CastlingMode, Color, Fen};
 use referee_laws::{Action, Decision, GameResult, Intent, Keeper, MoveIntent, Seat, TimeControl};
@@ -15,6 +17,7 @@ use super::create::new_game;
 use super::service::GamesService;
 use super::verify_games::write_fault;
 use crate::error::ServiceError;
+use crate::games::Arrival;
 use crate::limits;
 use crate::transport::Caller;
 
@@ -37,13 +40,16 @@ pub(super) async fn import(
         actions,
         faults,
     } = read;
-    let games = service.games.clone();
+    let (games, principal) = (service.games.clone(), Arc::clone(caller.principal()));
     let played = async move {
-        let arrival_us = games.now_us();
-        let (new, folded) = new_game(key.clone(), &creation, genesis, game, arrival_us);
+        let arrival = Arrival {
+            time_us: games.now_us(),
+            principal,
+        };
+        let (new, folded) = new_game(key.clone(), &creation, genesis, game, arrival.time_us);
         games.create(new, folded).await?;
         for (message, submitted) in actions {
-            let submitted = games.submit(key.clone(), message, submitted, arrival_us);
+            let submitted = games.submit(key.clone(), message, submitted, arrival.clone());
             if is_end(&submitted.await?) {
                 break;
             }

@@ -14,6 +14,7 @@ mod service;
 mod streaming;
 mod verify_games;
 mod watch;
+mod watch_games;
 
 pub(crate) use self::rules::RulesService;
 pub(crate) use self::service::GamesService;

@@ -1,6 +1,7 @@
 //! `PlayGame`: one seat over one stream, what is followed and what is answered in one order.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use referee_api::v1;
 use referee_api::v1::play_game_response::Kind;
@@ -10,10 +11,10 @@ use referee_store::GameKey;
 use tonic::Streaming;
 use tracing::Instrument;
 
-use super::service::{GamesService, check_after, read_heartbeat};
-use super::watch::{EVENT_FIELD, heartbeat};
+use super::service::{GamesService, check_after, read_corrections, read_heartbeat};
+use super::watch::{EVENT_FIELD, game_end, heartbeat};
 use crate::error::ServiceError;
-use crate::games::{Follower, Games, Update};
+use crate::games::{Arrival, Follower, Games, Update, Wish};
 use crate::transport::{Caller, Frame, Gone, Outgoing, Sender, translate};
 
 /// Opens a stream. The join is read inside: a client may wait for the answer before it sends.
@@ -27,7 +28,7 @@ pub(super) fn open(
     service.streams.open(|sender| async move {
         let played = async {
             match Join::read(&games, &caller, &mut actions).await {
-                Ok(join) => play(&games, join, actions, &sender).await,
+                Ok(join) => play(&games, &caller, join, actions, &sender).await,
                 Err(error) => sender.fail(error).await,
             }
         };
@@ -65,14 +66,24 @@ impl Join {
         let key = GamesService::key(caller, "join.name", &first.name)?;
         let mut fields = Fields::default();
         let seat = fields.choice("join.seat", first.seat);
-        if !matches!(seat, v1::Seat::White | v1::Seat::Black) {
-            fields.refuse("join.seat", "must be SEAT_WHITE or SEAT_BLACK");
+        if !matches!(seat, v1::Seat::White | v1::Seat::Black | v1::Seat::Arbiter) {
+            fields.refuse(
+                "join.seat",
+                "must be SEAT_WHITE, SEAT_BLACK or SEAT_ARBITER",
+            );
         }
         let field = "join.heartbeat_interval";
         let heartbeat = read_heartbeat(&mut fields, field, first.heartbeat_interval);
         check_after(&mut fields, "join.after_sequence", first.after_sequence);
+        let field = "join.correction_time";
+        let corrections = read_corrections(&mut fields, field, first.correction_time);
         fields.finish()?;
-        let follower = games.follow(&key, first.after_sequence, heartbeat).await?;
+        let wish = Wish {
+            after: first.after_sequence,
+            heartbeat,
+            corrections,
+        };
+        let follower = games.follow(&key, wish).await?;
         Ok(Join {
             key,
             seat,
@@ -99,9 +110,10 @@ async fn read_message(
     }
 }
 
-/// Plays until the game is over or the stream cannot go on.
+/// Plays until the game is over, the client has nothing more to say, or the stream cannot go on.
 async fn play(
     games: &Games,
+    caller: &Caller,
     join: Join,
     mut actions: Streaming<v1::PlayGameRequest>,
     sender: &Sender<Frame>,
@@ -111,7 +123,6 @@ async fn play(
         seat,
         mut follower,
     } = join;
-    let mut speaks = true;
     // The action that is being judged; what happens meanwhile is sent all the same.
     let mut judged: Option<Judged<'_>> = None;
     loop {
@@ -119,9 +130,17 @@ async fn play(
             // What has happened is sent before the next action is looked at.
             biased;
             update = follower.next() => match update {
+                Ok(Update::End { .. }) if judged.is_some() => {
+                    // An answer comes before the end, which may not be the end after it.
+                    let answer = wait_for(&mut judged).await;
+                    judged = None;
+                    if send_answer(&mut follower, sender, answer).await.is_err() {
+                        return;
+                    }
+                }
                 Ok(update) => {
-                    let Some(frame) = frame(update) else { break };
-                    if sender.send(frame).await.is_err() {
+                    let is_end = matches!(update, Update::End { .. });
+                    if sender.send(frame(update)).await.is_err() || is_end {
                         return;
                     }
                 }
@@ -133,12 +152,16 @@ async fn play(
                     return;
                 }
             }
-            message = read_message(&mut actions), if speaks && judged.is_none() => match message {
-                Ok(None) => speaks = false,
+            message = read_message(&mut actions), if judged.is_none() => match message {
+                // All that arrived is answered.
+                Ok(None) => return tell_the_rest(&mut follower, sender).await,
                 Ok(Some(v1::play_game_request::Kind::Action(action))) => {
-                    let arrival_us = games.now_us();
+                    let arrival = Arrival {
+                        time_us: games.now_us(),
+                        principal: Arc::clone(caller.principal()),
+                    };
                     let span = tracing::info_span!("action", request_id = action.request_id);
-                    let answer = answer(games, &key, seat, action, arrival_us);
+                    let answer = answer(games, &key, seat, action, arrival);
                     judged = Some(Box::pin(answer.instrument(span)));
                 }
                 Ok(Some(v1::play_game_request::Kind::Join(_))) => {
@@ -150,11 +173,6 @@ async fn play(
                 Err(error) => return sender.fail(error).await,
             },
         }
-    }
-    // The action that ended the game is answered as well.
-    if judged.is_some() {
-        let answer = wait_for(&mut judged).await;
-        _ = send_answer(&mut follower, sender, answer).await;
     }
 }
 
@@ -175,16 +193,12 @@ async fn answer(
     key: &GameKey,
     seat: v1::Seat,
     action: v1::Action,
-    arrival_us: i64,
+    arrival: Arrival,
 ) -> v1::ActionAnswer {
     let request_id = action.request_id.clone();
     let judged = if action.seat == i32::from(seat) {
         match read_action(&action) {
-            Ok(submitted) => {
-                games
-                    .submit(key.clone(), action, submitted, arrival_us)
-                    .await
-            }
+            Ok(submitted) => games.submit(key.clone(), action, submitted, arrival).await,
             Err(error) => Err(error.into()),
         }
     } else {
@@ -217,10 +231,8 @@ async fn send_answer(
 ) -> Result<(), Gone> {
     while follower.sent() < answer.sequence || follower.has_snapshot() {
         match follower.at_hand().await {
-            Ok(update) => match update.and_then(frame) {
-                Some(frame) => sender.send(frame).await?,
-                None => break,
-            },
+            Ok(Some(Update::End { .. }) | None) => break,
+            Ok(Some(update)) => sender.send(frame(update)).await?,
             Err(error) => {
                 sender.fail(error).await;
                 return Err(Gone);
@@ -230,16 +242,31 @@ async fn send_answer(
     sender.send(played(Kind::Answer(answer))).await
 }
 
-/// What is sent of an update; the end of a stream is no message.
-fn frame(update: Update) -> Option<Frame> {
-    Some(match update {
+/// Tells what has happened already, and no more.
+async fn tell_the_rest(follower: &mut Follower, sender: &Sender<Frame>) {
+    loop {
+        let update = match follower.at_hand().await {
+            Ok(Some(update)) => update,
+            Ok(None) => return,
+            Err(error) => return sender.fail(error).await,
+        };
+        let is_end = matches!(update, Update::End { .. });
+        if sender.send(frame(update)).await.is_err() || is_end {
+            return;
+        }
+    }
+}
+
+/// What is sent of an update.
+fn frame(update: Update) -> Frame {
+    match update {
         Update::Event(event) => Frame::field(EVENT_FIELD, event.bytes),
         Update::Snapshot(game) => played(Kind::Snapshot(game.folded.view())),
         Update::Heartbeat { sequence, now_us } => {
             played(Kind::Heartbeat(heartbeat(sequence, now_us)))
         }
-        Update::End => return None,
-    })
+        Update::End { sequence, outcome } => played(Kind::End(game_end(sequence, &outcome))),
+    }
 }
 
 fn played(kind: Kind) -> Frame {

@@ -47,6 +47,16 @@ pub(super) fn check_after(fields: &mut Fields, field: &str, after: Option<i64>) 
     }
 }
 
+/// Reads how long corrections are waited for.
+pub(super) fn read_corrections(
+    fields: &mut Fields,
+    field: &str,
+    time: Option<prost_types::Duration>,
+) -> Duration {
+    let range = Duration::ZERO..=limits::CORRECTION_TIME_MAX;
+    read_duration(field, time, Duration::ZERO, range, fields)
+}
+
 /// Reads how long a stream may be silent.
 pub(super) fn read_heartbeat(
     fields: &mut Fields,

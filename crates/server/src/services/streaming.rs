@@ -1,6 +1,6 @@
-//! `WatchGame` and `PlayGame`, whose events are sent as they are stored.
+//! `WatchGame`, `WatchGames` and `PlayGame`, whose events are sent as they are stored.
 //!
-//! The generated server encodes each message of each stream. These two methods are answered here
+//! The generated server encodes each message of each stream. These methods are answered here
 //! instead, by the same service with another codec; every other method goes on to the generated
 //! server.
 
@@ -19,7 +19,7 @@ use tonic::{Status, Streaming};
 use tower::Service;
 
 use super::service::GamesService;
-use super::{play, watch};
+use super::{play, watch, watch_games};
 use crate::limits;
 use crate::transport::{Caller, Frame, FrameCodec, Outgoing};
 
@@ -66,6 +66,15 @@ impl Service<Request<Body>> for StreamingGames {
                     Ok(answered)
                 })
             }
+            "/referee.v1.GameService/WatchGames" => {
+                let watch = WatchAll(self.service.clone());
+                Box::pin(async move {
+                    let answered = grpc::<v1::WatchGamesRequest>()
+                        .server_streaming(watch, request)
+                        .await;
+                    Ok(answered)
+                })
+            }
             "/referee.v1.GameService/PlayGame" => {
                 let play = Play(self.service.clone());
                 Box::pin(async move {
@@ -98,6 +107,23 @@ impl ServerStreamingService<v1::WatchGameRequest> for Watch {
         Box::pin(async move {
             let caller = Caller::of(&request)?;
             let frames = watch::watch(&service, &caller, request.get_ref()).await?;
+            Ok(tonic::Response::new(frames))
+        })
+    }
+}
+
+struct WatchAll(GamesService);
+
+impl ServerStreamingService<v1::WatchGamesRequest> for WatchAll {
+    type Response = Frame;
+    type ResponseStream = Outgoing<Frame>;
+    type Future = Answer<Result<tonic::Response<Outgoing<Frame>>, Status>>;
+
+    fn call(&mut self, request: tonic::Request<v1::WatchGamesRequest>) -> Self::Future {
+        let service = self.0.clone();
+        Box::pin(async move {
+            let caller = Caller::of(&request)?;
+            let frames = watch_games::watch(&service, &caller, request.into_inner()).await?;
             Ok(tonic::Response::new(frames))
         })
     }

@@ -1,13 +1,14 @@
 //! `WatchGame`: a game as it goes on.
 
 use referee_api::v1;
+use referee_api::v1::game_end::Finality;
 use referee_api::v1::watch_game_response::Kind;
 use referee_record::Fields;
 use referee_record::convert::time::write_us;
 
-use super::service::{GamesService, check_after, read_heartbeat};
+use super::service::{GamesService, check_after, read_corrections, read_heartbeat};
 use crate::error::ServiceError;
-use crate::games::{Follower, Update};
+use crate::games::{Follower, Update, Wish};
 use crate::transport::{Caller, Frame, Outgoing, Sender};
 
 /// The number of the field `event` in `WatchGameResponse` and `PlayGameResponse`.
@@ -25,11 +26,14 @@ pub(super) async fn watch(
     let interval = request.heartbeat_interval;
     let heartbeat = read_heartbeat(&mut fields, "heartbeat_interval", interval);
     check_after(&mut fields, "after_sequence", request.after_sequence);
+    let corrections = read_corrections(&mut fields, "correction_time", request.correction_time);
     fields.finish()?;
-    let follower = service
-        .games
-        .follow(&key, request.after_sequence, heartbeat)
-        .await?;
+    let wish = Wish {
+        after: request.after_sequence,
+        heartbeat,
+        corrections,
+    };
+    let follower = service.games.follow(&key, wish).await?;
     let stop = service.stop.clone();
     service.streams.open(|sender| async move {
         tokio::select! {
@@ -49,7 +53,12 @@ async fn send_all(mut follower: Follower, sender: &Sender<Frame>) {
             Ok(Update::Heartbeat { sequence, now_us }) => {
                 watched(Kind::Heartbeat(heartbeat(sequence, now_us)))
             }
-            Ok(Update::End) => return,
+            Ok(Update::End { sequence, outcome }) => {
+                let end = watched(Kind::End(game_end(sequence, &outcome)));
+                // The last message, so that nobody waits for a reader that is gone.
+                let _ = sender.send(end).await;
+                return;
+            }
             Err(error) => return sender.fail(error).await,
         };
         if sender.send(frame).await.is_err() {
@@ -60,6 +69,22 @@ async fn send_all(mut follower: Follower, sender: &Sender<Frame>) {
 
 fn watched(kind: Kind) -> Frame {
     Frame::message(&v1::WatchGameResponse { kind: Some(kind) })
+}
+
+/// The end of a stream, which says whether it is final.
+pub(super) fn game_end(sequence: i64, outcome: &v1::Outcome) -> v1::GameEnd {
+    let finality = if outcome.confirmed {
+        Finality::Final
+    } else if outcome.provisional {
+        Finality::Provisional
+    } else {
+        Finality::Open
+    };
+    v1::GameEnd {
+        sequence,
+        finality: finality.into(),
+        outcome: Some(outcome.clone()),
+    }
 }
 
 /// A heartbeat of a stream.

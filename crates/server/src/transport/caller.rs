@@ -18,7 +18,12 @@ use crate::error::ServiceError;
 pub(crate) struct Caller {
     /// The platform (tenant) whose games the caller acts on.
     platform: Arc<str>,
+    /// Who the caller is: an opaque id, which goes on record with what the caller does.
+    principal: Arc<str>,
 }
+
+/// The principal of every caller, as long as nobody has to say who they are.
+const ANYBODY: &str = "anonymous";
 
 impl Caller {
     /// Who made a call.
@@ -38,6 +43,11 @@ impl Caller {
     /// The platform that the caller acts on.
     pub(crate) fn platform(&self) -> &str {
         &self.platform
+    }
+
+    /// Who the caller is, for the record.
+    pub(crate) fn principal(&self) -> &Arc<str> {
+        &self.principal
     }
 
     /// The key of a game of the caller's platform. The span of the call names the game from here
@@ -63,6 +73,7 @@ impl CallerLayer {
         CallerLayer {
             everybody: Caller {
                 platform: platform.into(),
+                principal: ANYBODY.into(),
             },
         }
     }

@@ -109,6 +109,12 @@ impl ServiceError {
                 self.name_parts()
             }
             Self::SequenceMismatch { .. } | Self::SequenceAhead { .. } => self.sequence_parts(),
+            Self::CursorLost { after } => Parts::new(
+                Code::OutOfRange,
+                Reason::CursorLost,
+                "the cursor is not known, or too old; list the games and begin anew",
+            )
+            .with("after_cursor", after),
             Self::SlowConsumer => Parts::new(
                 Code::ResourceExhausted,
                 Reason::SlowConsumer,

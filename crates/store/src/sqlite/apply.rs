@@ -87,16 +87,17 @@ impl Writer {
     }
 
     fn insert_game(
-        &self,
+        &mut self,
         platform_id: i64,
         game: &NewGame,
         chain: &[u8; 32],
     ) -> rusqlite::Result<i64> {
+        let position = self.last_position + 1;
         let game_id = self
             .connection
             .prepare_cached(
                 "INSERT INTO games (platform_id, name, request_id, content_hash, state, \
-                 create_time_us, chain) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                 create_time_us, chain, log_position) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             )?
             .insert(params![
                 platform_id,
@@ -105,8 +106,11 @@ impl Writer {
                 game.content_hash,
                 game.state,
                 game.create_time_us,
-                chain
+                chain,
+                position
             ])?;
+        self.block.note(&self.connection, platform_id, position)?;
+        self.last_position = position;
         self.connection
             .prepare_cached("INSERT INTO geneses (game_id, bytes) VALUES (?1, ?2)")?
             .execute(params![game_id, game.genesis])?;

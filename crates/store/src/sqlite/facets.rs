@@ -106,15 +106,24 @@ impl Log for SqliteStore {
     fn tail<'a>(
         &'a self,
         platform: &'a str,
+        labels: &'a [(String, String)],
         after: &'a LogCursor,
         limit: usize,
     ) -> Read<'a, TailPage> {
         let Some(after) = log::position_of(after) else {
             return malformed();
         };
-        let (platform, limit) = (platform.to_owned(), page_rows(limit));
-        self.readers
-            .read(move |connection| log::tail(connection, &platform, after, limit))
+        if let Err(invalid) = check::filter_labels("labels", labels) {
+            return Box::pin(std::future::ready(Err(invalid.into())));
+        }
+        let (platform, labels, limit) = (platform.to_owned(), labels.to_vec(), page_rows(limit));
+        let read = self
+            .readers
+            .read(move |connection| log::tail(connection, &platform, &labels, after, limit));
+        Box::pin(async move {
+            let page = read.await?;
+            page.ok_or(ReadError::Invalid(LogCursor::malformed()))
+        })
     }
 
     fn moved(&self) -> watch::Receiver<u64> {

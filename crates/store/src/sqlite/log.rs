@@ -3,12 +3,12 @@
 //! Positions are cut into blocks, and a table says which blocks have entries of a platform: one
 //! small row for hundreds of entries, where an index over platforms would be one for each entry.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::query::{self, Page};
-use crate::games::GameKey;
+use crate::games::{GameKey, StoredEntry};
 use crate::limits::TAIL_BLOCKS_MAX;
 use crate::log::{Change, ChangePage, LogCursor, TailEntry, TailPage};
 
@@ -16,7 +16,7 @@ use crate::log::{Change, ChangePage, LogCursor, TailEntry, TailPage};
 /// platforms are walked over.
 const BLOCK_BITS: u32 = 8;
 
-/// The platforms that have an entry in the current block.
+/// The platforms that have an entry or a creation in the current block.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     number: i64,
@@ -51,7 +51,8 @@ impl Block {
 pub(super) fn newest_position(connection: &Connection) -> rusqlite::Result<i64> {
     connection
         .prepare_cached(
-            "SELECT max(position, coalesce((SELECT max(position) FROM entries), 0)) FROM deleted",
+            "SELECT max(position, coalesce((SELECT max(position) FROM entries), 0), \
+             coalesce((SELECT max(log_position) FROM games), 0)) FROM deleted",
         )?
         .query_row([], |row| row.get(0))
 }
@@ -100,29 +101,43 @@ pub(super) fn changes(
     Ok(ChangePage { changes, next })
 }
 
-/// A page of the log of a platform.
+/// A page of the log of a platform: of the games that have all of some labels. None where the
+/// position was never used.
 pub(super) fn tail(
     connection: &Connection,
     platform: &str,
+    labels: &[(String, String)],
     after: i64,
     limit: usize,
-) -> rusqlite::Result<TailPage> {
+) -> rusqlite::Result<Option<TailPage>> {
     let mut page = Page::new(limit);
-    let end = after.max(newest_position(connection)?);
+    let end = newest_position(connection)?;
+    if after > end {
+        return Ok(None);
+    }
     let Some(platform_id) = query::platform_id(connection, platform)? else {
-        return Ok(TailPage {
+        return Ok(Some(TailPage {
             entries: page.rows,
             next: cursor_after(end),
-        });
+        }));
     };
     let mut next_block = connection.prepare_cached(
         "SELECT block FROM blocks WHERE platform_id = ?1 AND block >= ?2 ORDER BY block LIMIT 1",
     )?;
+    // A creation is the entry 0 of its game; its bytes lie elsewhere. The plus keeps the engine
+    // from walking through all games of the platform.
     let mut in_block = connection.prepare_cached(
-        "SELECT sequence, position, entries.chain, bytes, name \
-         FROM entries JOIN games USING (game_id) \
-         WHERE entries.platform_id = ?1 AND position > ?2 AND position <= ?3 ORDER BY position",
+        "SELECT sequence, position, chain, bytes, game_id FROM entries \
+         WHERE platform_id = ?1 AND position > ?2 AND position <= ?3 \
+         UNION ALL SELECT 0, log_position, chain, NULL, game_id FROM games \
+         WHERE +platform_id = ?1 AND log_position > ?2 AND log_position <= ?3 ORDER BY position",
     )?;
+    let mut games = TailedGames {
+        connection,
+        platform,
+        labels,
+        known: HashMap::new(),
+    };
     let mut seen = after;
     for _ in 0..TAIL_BLOCKS_MAX {
         let from = params![platform_id, seen.saturating_add(1) >> BLOCK_BITS];
@@ -133,19 +148,13 @@ pub(super) fn tail(
         };
         let last_of_block = ((block + 1) << BLOCK_BITS) - 1;
         let mut rows = in_block.query(params![platform_id, seen, last_of_block])?;
-        page.fill(
-            &mut rows,
-            |row| {
-                Ok(TailEntry {
-                    key: GameKey {
-                        platform: platform.to_owned(),
-                        game: row.get(4)?,
-                    },
-                    entry: query::stored_entry(row)?,
-                })
-            },
-            |entry| entry.entry.bytes.len(),
-        )?;
+        while !page.is_full()
+            && let Some(row) = rows.next()?
+        {
+            if let Some(entry) = games.read(row)? {
+                page.push(entry, |entry| entry.entry.bytes.len());
+            }
+        }
         if page.is_full() {
             break;
         }
@@ -154,8 +163,65 @@ pub(super) fn tail(
     if page.is_full() {
         seen = page.rows.last().map_or(seen, |last| last.entry.position);
     }
-    Ok(TailPage {
+    Ok(Some(TailPage {
         entries: page.rows,
         next: cursor_after(seen),
-    })
+    }))
+}
+
+/// The games that are met on the way through a log.
+struct TailedGames<'a> {
+    connection: &'a Connection,
+    platform: &'a str,
+    /// What a game must have.
+    labels: &'a [(String, String)],
+    /// The name and the labels of each game; none where it has other labels.
+    known: HashMap<i64, Option<(String, Vec<(String, String)>)>>,
+}
+
+impl TailedGames<'_> {
+    /// Reads an entry from the columns sequence, position, chain, bytes, game_id; none where its
+    /// game has other labels.
+    fn read(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<TailEntry>> {
+        let game_id = row.get(4)?;
+        if !self.known.contains_key(&game_id) {
+            let found = self.find(game_id)?;
+            self.known.insert(game_id, found);
+        }
+        let Some(Some((name, labels))) = self.known.get(&game_id) else {
+            return Ok(None);
+        };
+        let sequence = row.get(0)?;
+        let bytes = match sequence {
+            0 => self
+                .connection
+                .prepare_cached("SELECT bytes FROM geneses WHERE game_id = ?1")?
+                .query_row([game_id], |row| row.get(0))?,
+            _ => row.get(3)?,
+        };
+        let position = row.get(1)?;
+        Ok(Some(TailEntry {
+            key: GameKey::new(self.platform, name),
+            labels: labels.clone(),
+            entry: StoredEntry {
+                sequence,
+                position,
+                bytes,
+                chain: row.get(2)?,
+            },
+            cursor: cursor_after(position),
+        }))
+    }
+
+    fn find(&self, game_id: i64) -> rusqlite::Result<Option<(String, Vec<(String, String)>)>> {
+        let labels = query::labels(self.connection, game_id)?;
+        if !self.labels.iter().all(|label| labels.contains(label)) {
+            return Ok(None);
+        }
+        let name = self
+            .connection
+            .prepare_cached("SELECT name FROM games WHERE game_id = ?1")?
+            .query_row([game_id], |row| row.get(0))?;
+        Ok(Some((name, labels)))
+    }
 }

@@ -120,11 +120,19 @@ pub(super) fn game_row(
             }
             Ok(game)
         })?;
-    row.labels = connection
+    row.labels = labels(connection, game_id)?;
+    Ok(row)
+}
+
+/// The labels of a game, sorted by key.
+pub(super) fn labels(
+    connection: &Connection,
+    game_id: i64,
+) -> rusqlite::Result<Vec<(String, String)>> {
+    connection
         .prepare_cached("SELECT key, value FROM labels WHERE game_id = ?1 ORDER BY key")?
         .query_map([game_id], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    Ok(row)
+        .collect()
 }
 
 /// The answer that a request got in the game of this name.
@@ -345,10 +353,13 @@ impl<T> Page<T> {
         while !self.is_full()
             && let Some(row) = rows.next()?
         {
-            let row = read(row)?;
-            self.bytes += size(&row);
-            self.rows.push(row);
+            self.push(read(row)?, &size);
         }
         Ok(())
+    }
+
+    pub(super) fn push(&mut self, row: T, size: impl Fn(&T) -> usize) {
+        self.bytes += size(&row);
+        self.rows.push(row);
     }
 }

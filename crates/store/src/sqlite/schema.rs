@@ -7,7 +7,7 @@ const APPLICATION_ID: i64 = 0x7265_6672;
 
 /// The version that the first migration here leads to. Files of versions before it are from
 /// before the first release; nothing leads from them.
-const FIRST_VERSION: i64 = 3;
+const FIRST_VERSION: i64 = 4;
 
 /// The migrations, oldest first. A migration that was released is never edited; a change is a new
 /// one.
@@ -25,8 +25,9 @@ const MIGRATIONS: &[&str] = &[FIRST];
 /// that, whoever writes. The head admits only the entry that follows it. A request must be neither
 /// among the newest in the head nor in the index, where refusals are, too. A request that is in
 /// the index makes an insertion do nothing; everything else that must not be ends the transaction.
-/// That a position comes twice the primary key prevents, and for those that were deleted their
-/// trigger keeps where to go on.
+/// That a position comes twice the keys of entries and games prevent, and for creations among
+/// entries triggers: what is new comes after all that is there. For those that were deleted
+/// triggers keep where to go on.
 ///
 /// A request is the two halves of its digest, see `request.rs`; the first is unique, the second
 /// tells whether it is the same. The head has only the first bytes of the first, its prints: a
@@ -46,6 +47,8 @@ CREATE TABLE games (
     state INTEGER NOT NULL,
     create_time_us INTEGER NOT NULL,
     chain BLOB NOT NULL,
+    -- Where the creation is in the log, in one line with the positions of entries.
+    log_position INTEGER NOT NULL UNIQUE,
     UNIQUE (platform_id, name),
     UNIQUE (platform_id, request_id)
 ) STRICT;
@@ -142,7 +145,19 @@ CREATE TABLE deleted (
 ) STRICT;
 INSERT INTO deleted VALUES (1, 0);
 
+CREATE TRIGGER games_once BEFORE INSERT ON games BEGIN
+    SELECT RAISE(ROLLBACK, 'the position of the creation is taken')
+    WHERE NEW.log_position <= (SELECT max(
+        position,
+        coalesce((SELECT max(log_position) FROM games), 0),
+        coalesce((SELECT max(position) FROM entries), 0)) FROM deleted);
+END;
+CREATE TRIGGER games_deleted AFTER DELETE ON games BEGIN
+    UPDATE deleted SET position = OLD.log_position WHERE position < OLD.log_position;
+END;
 CREATE TRIGGER entries_once BEFORE INSERT ON entries BEGIN
+    SELECT RAISE(ROLLBACK, 'the position of the entry is that of a creation')
+    WHERE NEW.position <= (SELECT max(log_position) FROM games);
     SELECT RAISE(IGNORE) WHERE EXISTS (
         SELECT 1 FROM requests WHERE game_id = NEW.game_id AND request = NEW.request);
     UPDATE heads SET
@@ -328,7 +343,7 @@ mod tests {
                 result,
                 Err(SchemaError::Older {
                     found: 2,
-                    oldest: 3
+                    oldest: 4
                 })
             ),
             "{result:?}"
@@ -341,7 +356,7 @@ mod tests {
         migrate_through(&mut connection, &[ONE, TWO]).expect("a new file takes both");
         let result = migrate_through(&mut connection, &[ONE]);
         assert!(
-            matches!(result, Err(SchemaError::Newer { found: 4, known: 3 })),
+            matches!(result, Err(SchemaError::Newer { found: 5, known: 4 })),
             "{result:?}"
         );
     }

@@ -291,10 +291,11 @@ impl<S: Store> Log for Faulty<S> {
     fn tail<'a>(
         &'a self,
         platform: &'a str,
+        labels: &'a [(String, String)],
         after: &'a LogCursor,
         limit: usize,
     ) -> Read<'a, TailPage> {
-        self.store.tail(platform, after, limit)
+        self.store.tail(platform, labels, after, limit)
     }
 
     fn moved(&self) -> watch::Receiver<u64> {

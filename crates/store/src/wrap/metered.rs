@@ -262,10 +262,14 @@ impl<S: Store> Log for Metered<S> {
     fn tail<'a>(
         &'a self,
         platform: &'a str,
+        labels: &'a [(String, String)],
         after: &'a LogCursor,
         limit: usize,
     ) -> Read<'a, TailPage> {
-        self.read(Method::Tail, self.store.tail(platform, after, limit))
+        self.read(
+            Method::Tail,
+            self.store.tail(platform, labels, after, limit),
+        )
     }
 
     fn moved(&self) -> watch::Receiver<u64> {

@@ -69,10 +69,11 @@ impl<S: Store + ?Sized> Log for Arc<S> {
     fn tail<'a>(
         &'a self,
         platform: &'a str,
+        labels: &'a [(String, String)],
         after: &'a LogCursor,
         limit: usize,
     ) -> Read<'a, TailPage> {
-        (**self).tail(platform, after, limit)
+        (**self).tail(platform, labels, after, limit)
     }
 
     fn moved(&self) -> watch::Receiver<u64> {

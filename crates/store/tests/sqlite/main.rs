@@ -411,7 +411,7 @@ async fn reads_are_whole_while_the_index_is_written() {
     let follow = async {
         let (mut after, mut seen) = (LogCursor::start(), 0);
         while seen < GAMES as i64 * ENTRIES {
-            let page = store.tail("p", &after, 500).await;
+            let page = store.tail("p", &[], &after, 500).await;
             let page = page.expect("the store reads");
             after = page.next;
             seen += page.entries.len() as i64;

@@ -106,7 +106,10 @@ async fn positions_and_cursors_outlive_what_they_point_to() {
     let (_, position, _) = store_one(&store, entry(&old, 1)).await;
     assert!(kept < last && last < position, "{kept} {last} {position}");
     for after in [&after_kept, &end] {
-        let page = store.tail("p", after, 10).await.expect("the store reads");
+        let page = store
+            .tail("p", &[], after, 10)
+            .await
+            .expect("the store reads");
         let positions = page.entries.iter().map(|entry| entry.entry.position);
         assert_eq!(positions.collect::<Vec<_>>(), [position]);
     }
@@ -114,7 +117,10 @@ async fn positions_and_cursors_outlive_what_they_point_to() {
     let cursor: LogCursor = end.to_string().parse().expect("it is a cursor");
     store.close().await.expect("the store closes");
     let store = open(&path);
-    let page = store.tail("p", &cursor, 10).await.expect("the store reads");
+    let page = store
+        .tail("p", &[], &cursor, 10)
+        .await
+        .expect("the store reads");
     assert_eq!(page.entries.len(), 1);
     // A game of the same name is another game.
     note(&new, create(&store, new_game("p", "new")).await.chain_head);

@@ -12,12 +12,15 @@ const LAST: &str = "(SELECT position FROM heads WHERE game_id = 1)";
 /// The request of the refusal.
 const OF_REFUSAL: &str = "(SELECT request FROM refusals)";
 
+/// The next position of the log.
+const NEXT: &str =
+    "max((SELECT max(position) FROM entries), (SELECT max(log_position) FROM games)) + 1";
+
 /// A statement that writes entries again, with some columns otherwise.
 fn copy(sequence: &str, previous: &str, request: &str, game: &str) -> String {
     format!(
-        "INSERT INTO entries SELECT (SELECT max(position) FROM entries) + 1, platform_id, \
-         {game}, {sequence}, {previous}, {request}, request_rest, content_hash, \
-         update_time_us, chain, bytes FROM entries"
+        "INSERT INTO entries SELECT {NEXT}, platform_id, {game}, {sequence}, {previous}, \
+         {request}, request_rest, content_hash, update_time_us, chain, bytes FROM entries"
     )
 }
 
@@ -38,6 +41,8 @@ fn repetitions(sequence: i64) -> Vec<String> {
         // Of a game that is not there, and one of another game.
         copy("1", "0", FRESH, "77"),
         copy("26", LAST, FRESH, "2"),
+        // The position of a creation, in an entry that would follow.
+        copy("1", "0", FRESH, "2").replace(NEXT, "(SELECT max(log_position) FROM games)"),
         // A position once more.
         format!(
             "INSERT INTO entries SELECT position, platform_id, 2, 1, 0, {FRESH}, request_rest, \

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use referee_store::{Change, GameKey, LogCursor, ReadError, Store, TailEntry};
+use referee_store::{Change, GameKey, LogCursor, NewGame, ReadError, Store, TailEntry};
 
 use super::{appends, at_once, check_record, create, entry, new_game, platform, store_one};
 
@@ -15,7 +15,7 @@ async fn tail(
 ) -> (Vec<TailEntry>, LogCursor) {
     let mut entries = Vec::new();
     loop {
-        let page = store.tail(platform, &after, limit).await;
+        let page = store.tail(platform, &[], &after, limit).await;
         let page = page.expect("the store reads");
         assert!(page.entries.len() <= limit);
         if page.next == after {
@@ -62,20 +62,31 @@ pub(crate) async fn tails_in_the_order_of_commits(store: &dyn Store) {
         at_once(appends(store, writes)).await;
     }
     let (log, end) = tail(store, &platform, start.clone(), 7).await;
-    assert_eq!(log.len(), 60);
+    assert_eq!(log.len(), 63);
     assert!(log.is_sorted_by(|one, next| one.entry.position < next.entry.position));
     for key in &keys {
         let of_game = log.iter().filter(|entry| entry.key == *key);
         let of_game: Vec<_> = of_game.map(|entry| entry.entry.clone()).collect();
-        assert_eq!(of_game, check_record(store, key).await);
+        assert_eq!(of_game[1..], check_record(store, key).await);
+        // It begins with its creation, whose bytes are the genesis.
+        let row = store.game(key).await.expect("the store reads");
+        let row = row.expect("the game is there");
+        let created = &of_game[0];
+        assert_eq!((created.sequence, &created.bytes), (0, &row.genesis));
+        let link = referee_store::chain::genesis(key, &row.genesis);
+        assert_eq!(created.chain, link);
     }
     // From any cursor on, in pages of any size, the same.
-    for (count, limit) in [(1, 1), (5, 1_000), (59, 3), (60, 3)] {
-        let page = store.tail(&platform, &start, count).await;
+    for (count, limit) in [(1, 1), (5, 1_000), (62, 3), (63, 3)] {
+        let page = store.tail(&platform, &[], &start, count).await;
         let page = page.expect("the store reads");
         assert_eq!(page.entries, log[..count]);
-        let (rest, _) = tail(store, &platform, page.next, limit).await;
-        assert_eq!(rest, log[count..]);
+        // From the place after its last entry as well as from the end of the page.
+        let last = page.entries.into_iter().last().map(|entry| entry.cursor);
+        for after in last.into_iter().chain([page.next]) {
+            let (rest, _) = tail(store, &platform, after, limit).await;
+            assert_eq!(rest, log[count..]);
+        }
     }
     assert_eq!(tail(store, &platform, start, 1).await.0, log);
     assert_eq!(tail(store, &platform, LogCursor::start(), 9).await.0, log);
@@ -92,7 +103,7 @@ pub(crate) async fn tails_within_a_platform(store: &dyn Store) {
         store_one(store, entry(&there, sequence)).await;
     }
     let (log, end) = tail(store, &one, start.clone(), 4).await;
-    assert_eq!(log.len(), 10);
+    assert_eq!(log.len(), 11);
     assert!(log.iter().all(|entry| entry.key == here));
     // A watcher of nothing gets on, too.
     let (none, of_nobody) = tail(store, "nobody", start, 4).await;
@@ -119,11 +130,66 @@ pub(crate) async fn tails_a_quiet_platform(store: &dyn Store) {
     }
     let (log, end) = tail(store, &quiet, start.clone(), 10).await;
     let sequences: Vec<i64> = log.iter().map(|entry| entry.entry.sequence).collect();
-    assert_eq!(sequences, [1, 2]);
-    assert_eq!(log[1].key, rare);
+    assert_eq!(sequences, [0, 1, 2]);
+    assert_eq!(log[2].key, rare);
     assert_eq!(tail(store, &quiet, end, 10).await.0, []);
     assert_eq!(tail(store, &quiet, start.clone(), 1).await.0, log);
-    assert_eq!(tail(store, &busy, start, 100).await.0.len(), 3_000);
+    assert_eq!(tail(store, &busy, start, 100).await.0.len(), 3_050);
+}
+
+pub(crate) async fn tails_the_games_with_labels(store: &dyn Store) {
+    let platform = platform("tail-labels");
+    let start = newest(store).await;
+    let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let (open, first) = (label("event", "open"), label("round", "1"));
+    let labels = [
+        vec![open.clone(), first.clone()],
+        vec![open.clone(), label("round", "2")],
+        vec![label("event", "other"), first.clone()],
+        Vec::new(),
+    ];
+    let mut keys = Vec::new();
+    for (number, labels) in labels.iter().enumerate() {
+        let game = NewGame {
+            labels: labels.clone(),
+            ..new_game(&platform, &number.to_string())
+        };
+        keys.push(create(store, game).await.key);
+    }
+    for sequence in 0..300 {
+        let writes = keys.iter().map(|key| entry(key, sequence));
+        at_once(appends(store, writes)).await;
+    }
+    let end = newest(store).await;
+    for (wanted, of) in [
+        (vec![], vec![0, 1, 2, 3]),
+        (vec![open.clone()], vec![0, 1]),
+        (vec![first.clone()], vec![0, 2]),
+        (vec![first.clone(), open.clone()], vec![0]),
+        (vec![label("round", "3")], vec![]),
+    ] {
+        let (mut found, mut after) = (Vec::new(), start.clone());
+        loop {
+            let page = store.tail(&platform, &wanted, &after, 50).await;
+            let page = page.expect("the store reads");
+            if page.next == after {
+                break;
+            }
+            after = page.next;
+            found.extend(page.entries);
+        }
+        assert_eq!(after, end, "the cursor moves on past what has other labels");
+        assert_eq!(found.len(), 301 * of.len(), "{wanted:?}");
+        for entry in found {
+            let number = keys.iter().position(|key| *key == entry.key);
+            let number = number.expect("it is one of the games");
+            assert!(of.contains(&number), "{wanted:?}: game {number}");
+            assert_eq!(entry.labels, labels[number]);
+        }
+    }
+    let many = vec![first; 9];
+    let tail = store.tail(&platform, &many, &start, 1).await;
+    assert!(matches!(tail, Err(ReadError::Invalid(_))), "{tail:?}");
 }
 
 pub(crate) async fn tells_what_changed(store: &dyn Store) {
@@ -170,7 +236,7 @@ pub(crate) async fn tells_that_the_log_moved(store: &dyn Store) {
 pub(crate) async fn takes_no_cursor_of_another_store(store: &dyn Store) {
     for text in ["-1", "+1", "01", "1.5", "x", "99999999999999999999", "1:2"] {
         let cursor: LogCursor = text.parse().expect("it could be of some store");
-        let tail = store.tail("p", &cursor, 10).await;
+        let tail = store.tail("p", &[], &cursor, 10).await;
         assert!(
             matches!(tail, Err(ReadError::Invalid(_))),
             "{text}: {tail:?}"
@@ -184,10 +250,11 @@ pub(crate) async fn takes_no_cursor_of_another_store(store: &dyn Store) {
     for text in ["", "two words", "é", "a\n", &"1".repeat(1_025)] {
         assert!(text.parse::<LogCursor>().is_err(), "{text}");
     }
-    // One that is ahead of the log shows nothing, and stays where it is.
+    // One that is ahead of the log tells no changes, and stays where it is: what was read before
+    // may be gone. Who tails the log is told that it is not of this log.
     let ahead: LogCursor = i64::MAX.to_string().parse().expect("it is a number");
-    let page = store.tail("p", &ahead, 10).await.expect("the store reads");
-    assert_eq!((page.entries, page.next), (Vec::new(), ahead.clone()));
+    let tail = store.tail("p", &[], &ahead, 10).await;
+    assert!(matches!(tail, Err(ReadError::Invalid(_))), "{tail:?}");
     let page = store.changes(&ahead, 10).await.expect("the store reads");
     assert_eq!((page.changes, page.next), (Vec::new(), ahead));
 }

@@ -83,6 +83,7 @@ macro_rules! store_tests {
             tails_in_the_order_of_commits
             tails_within_a_platform
             tails_a_quiet_platform
+            tails_the_games_with_labels
             tells_what_changed
             tells_that_the_log_moved
             takes_no_cursor_of_another_store
