@@ -169,6 +169,9 @@ pub(super) fn tail(
     }))
 }
 
+/// The name of a game and its labels.
+type Named = (String, Vec<(String, String)>);
+
 /// The games that are met on the way through a log.
 struct TailedGames<'a> {
     connection: &'a Connection,
@@ -176,7 +179,7 @@ struct TailedGames<'a> {
     /// What a game must have.
     labels: &'a [(String, String)],
     /// The name and the labels of each game; none where it has other labels.
-    known: HashMap<i64, Option<(String, Vec<(String, String)>)>>,
+    known: HashMap<i64, Option<Named>>,
 }
 
 impl TailedGames<'_> {
@@ -213,7 +216,7 @@ impl TailedGames<'_> {
         }))
     }
 
-    fn find(&self, game_id: i64) -> rusqlite::Result<Option<(String, Vec<(String, String)>)>> {
+    fn find(&self, game_id: i64) -> rusqlite::Result<Option<Named>> {
         let labels = query::labels(self.connection, game_id)?;
         if !self.labels.iter().all(|label| labels.contains(label)) {
             return Ok(None);
