@@ -408,7 +408,8 @@ fn zstandard(bytes: &[u8]) -> Vec<u8> {
 async fn compressed_requests_keep_the_same_limits() {
     let referee = Referee::start();
     let channel = referee.connect().await;
-    let compress: [(&'static str, fn(&[u8]) -> Vec<u8>); 2] = [("gzip", gzip), ("zstd", zstandard)];
+    type Compress = fn(&[u8]) -> Vec<u8>;
+    let compress: [(&str, Compress); 2] = [("gzip", gzip), ("zstd", zstandard)];
     for (encoding, compress) in compress {
         let send = async |bytes: &[u8]| {
             let mut headers = http::HeaderMap::new();

@@ -451,8 +451,11 @@ fn empty_decisions() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// A change of the rules of a game.
+type Change = fn(&mut v1::RuleParameters);
+
 /// Changes of the rules that contradict each other, or are half of one.
-fn idle_changes() -> Vec<(&'static str, fn(&mut v1::RuleParameters))> {
+fn idle_changes() -> Vec<(&'static str, Change)> {
     vec![
         ("points.draw_half_points", |rules| {
             rules.points = Some(v1::Points {

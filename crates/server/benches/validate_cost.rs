@@ -197,7 +197,7 @@ async fn compare() -> Result<(), Failure> {
     let request = v1::ValidateMoveRequest {
         position: Some(v1::Position {
             base: Some(v1::position::Base::Fen(fen.into())),
-            moves: Vec::new(),
+            ..v1::Position::default()
         }),
         r#move: "Nf3".into(),
         rule_profile: None,
