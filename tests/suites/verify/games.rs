@@ -139,7 +139,7 @@ async fn a_record_without_a_key_is_not_signed_and_may_be_empty() {
     run(&arguments, b"").expect(2, "--output");
 
     let none = run(&["export", "games/none", "--server", &server], b"");
-    none.expect(1, "NotFound");
+    none.expect(2, "NotFound");
     let wrong = games
         .export_game(ExportGameRequest {
             name: "none".into(),
