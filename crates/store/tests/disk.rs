@@ -154,7 +154,7 @@ async fn a_failing_disk_acknowledges_nothing() {
     // Limits that hit the log first, and such that hit the database in a checkpoint, in different
     // places; in blocks of 512 bytes or 1 KiB, as the shell counts. An ignored SIGXFSZ makes the
     // write fail instead of the process.
-    for (blocks, checkpoint_pages) in [(600, 500), (611, 500), (700, 50), (733, 50)] {
+    for (blocks, checkpoint_pages) in [(660, 500), (671, 500), (760, 50), (793, 50)] {
         let folder = tempfile::tempdir().expect("a folder for the test");
         let output = Command::new("sh")
             .arg("-c")
