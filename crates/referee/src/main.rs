@@ -4,10 +4,12 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod connection;
 mod exit;
 mod limits;
 mod log;
 mod position;
+mod printable;
 
 use std::io;
 use std::process::ExitCode;
@@ -17,6 +19,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use commands::can_mate::CanMateArguments;
 use commands::conform::ConformArguments;
 use commands::export::ExportArguments;
+use commands::game::GameArguments;
 use commands::judge::JudgeArguments;
 use commands::paper::{CompletionsArguments, ManArguments};
 use commands::perft::PerftArguments;
@@ -54,6 +57,8 @@ enum Command {
     Perft(PerftArguments),
     /// Plays conformance cases through the API of a referee, this one or another.
     Conform(ConformArguments),
+    /// Creates games, shows them, follows them and acts in them, over the API of a server.
+    Game(GameArguments),
     /// Writes the record of a game, to be checked by `referee verify`.
     Export(ExportArguments),
     /// Checks exported game records: hash chain, signature, rulings, board and clocks.
@@ -66,10 +71,13 @@ enum Command {
 
 /// Returns the command line. Every page of help has the exit codes.
 fn command_line() -> clap::Command {
-    let table = exit::table();
-    Arguments::command()
-        .after_help(table.clone())
-        .mut_subcommands(|command| command.after_help(table.clone()))
+    with_table(Arguments::command(), &exit::table())
+}
+
+fn with_table(command: clap::Command, table: &str) -> clap::Command {
+    command
+        .after_help(table.to_owned())
+        .mut_subcommands(|command| with_table(command, table))
 }
 
 fn main() -> ExitCode {
@@ -100,6 +108,7 @@ fn run() -> Outcome {
         Command::Judge(judge) => judge.run(),
         Command::Perft(perft) => perft.run(),
         Command::Conform(conform) => conform.run(),
+        Command::Game(game) => game.run(),
         Command::Export(export) => export.run(),
         Command::Verify(verify) => verify.run(),
         Command::Completions(completions) => completions.run(command_line()),

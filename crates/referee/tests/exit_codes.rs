@@ -303,8 +303,17 @@ fn manual_pages_and_completions_know_every_command() {
         assert!(page.contains("Exit codes, for every command"), "{name}");
         assert!(completions.contains(name), "{name}");
     }
-    assert!(count >= 9, "{help}");
-    assert!(folder.join("pages/referee.1").exists());
+    assert!(count >= 10, "{help}");
+    for page in ["referee", "referee-game-watch", "referee-game-act-move"] {
+        let page = folder.join(format!("pages/{page}.1"));
+        let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        assert!(text.contains("Exit codes, for every command"), "{page:?}");
+        let is_asking = page.to_string_lossy().contains("game");
+        assert!(
+            !is_asking || text.contains("\\-\\-server"),
+            "{page:?}: {text}"
+        );
+    }
 }
 
 #[test]

@@ -4,7 +4,6 @@
 mod file;
 mod games;
 mod output;
-mod printable;
 mod profile;
 mod source;
 mod split;
@@ -15,10 +14,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::exit::{Exit, Failure, Outcome, tell};
+use crate::printable::{Escape, Printable};
 use file::judge_file;
 use games::Judge;
 use output::{Output, Summary};
-use printable::{Escape, Printable, printable};
 
 /// The command line of `referee judge`.
 #[derive(Debug, Args)]
@@ -95,8 +94,7 @@ impl JudgeArguments {
             if let Some(why) = failure.or_else(|| (!has_games).then(no_game)) {
                 output.summary.failed_files += 1;
                 output.out.flush()?;
-                let text = format!("error: {}: {why}", path.display());
-                tell(printable(&text, Escape::Braces));
+                tell(format_args!("error: {}: {why}", path.display()));
             }
         }
         let Output {
