@@ -223,10 +223,10 @@ fn games() -> Vec<Bound> {
             create(|_, game| game.tags = tags(names))
         }),
         bound(CREATE, "game.tags", limits::TAGS_BYTES_MAX, |size| {
-            // Each has 1,000 bytes but for the last.
-            let rest = |number: usize| (size - number * 1_000).min(1_000) - 4;
+            // Each has 4,000 bytes but for the last.
+            let rest = |number: usize| (size - number * 4_000).min(4_000) - 4;
             let names =
-                (0..size.div_ceil(1_000)).map(|number| (format!("T{number:03}"), rest(number)));
+                (0..size.div_ceil(4_000)).map(|number| (format!("T{number:03}"), rest(number)));
             create(|_, game| game.tags = tags(names))
         }),
         bound(
