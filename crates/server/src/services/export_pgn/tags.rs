@@ -91,7 +91,7 @@ pub(super) fn written_outcome(result: GameResult) -> Outcome {
 
 /// What the tag `Termination` says (PGN standard 9.8.1): the words that the game has of its own as
 /// long as they are about the end that stands, or else what follows from that end.
-fn termination<'a>(own: Option<&'a str>, end: End, imported_end: Option<End>) -> Option<&'a str> {
+fn termination(own: Option<&str>, end: End, imported_end: Option<End>) -> Option<&str> {
     let is_as_imported = imported_end == Some(end);
     let Some((_, how)) = end.0 else {
         return own.filter(|_| imported_end.is_none() || is_as_imported);
