@@ -42,29 +42,34 @@ pub(crate) struct Server {
 impl ServerArguments {
     /// Reads the address. Nothing is connected yet.
     pub(crate) fn read(&self) -> Result<Server, Failure> {
-        let text = match self.server.contains("://") {
-            true => self.server.clone(),
-            false => format!("http://{}", self.server),
-        };
+        Server::read("--server", &self.server)
+    }
+}
+
+impl Server {
+    /// Reads the address that an option has. Nothing is connected yet.
+    pub(crate) fn read(option: &str, text: &str) -> Result<Server, Failure> {
         let no_address = |why: &str| {
             Failure::Usage(format!(
-                "--server: {} is no address: {why}; use one such as http://127.0.0.1:50051",
-                self.server
+                "{option}: {text} is no address: {why}; use one such as http://127.0.0.1:50051"
             ))
         };
         if !text.starts_with("http://") {
             return Err(no_address("only http is spoken"));
         }
-        let endpoint = Endpoint::from_shared(text.clone());
+        let endpoint = Endpoint::from_shared(text.to_owned());
         let endpoint = endpoint.map_err(|error| no_address(&error.to_string()))?;
         Ok(Server {
-            text,
+            text: text.to_owned(),
             endpoint: endpoint.connect_timeout(Duration::from_secs(CONNECT_SECONDS_MAX)),
         })
     }
-}
 
-impl Server {
+    /// Returns how the server is connected to.
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        self.endpoint.clone()
+    }
+
     /// Returns the address as text.
     pub(crate) fn text(&self) -> &str {
         &self.text

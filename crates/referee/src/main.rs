@@ -11,6 +11,7 @@ mod log;
 mod position;
 mod printable;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
@@ -84,13 +85,24 @@ fn main() -> ExitCode {
     exit::end(run())
 }
 
+/// Says what is wrong with the command line, in color on a terminal; but what was typed, or put
+/// together by a script, may hold characters that a terminal obeys, and then without.
+fn print_mistake(error: &clap::Error) {
+    let is_plain = |text: &OsString| !text.to_string_lossy().contains(char::is_control);
+    if std::env::args_os().all(|text| is_plain(&text)) {
+        let _ = error.print();
+    } else {
+        exit::tell(error.render());
+    }
+}
+
 fn run() -> Outcome {
     let matches = command_line().try_get_matches();
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         // Help and version are answers, all else is a mistake.
         Err(error) if error.use_stderr() => {
-            let _ = error.print();
+            print_mistake(&error);
             return Ok(Exit::Usage);
         }
         Err(answer) => {

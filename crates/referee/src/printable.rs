@@ -14,6 +14,21 @@ pub(crate) enum Escape {
     Json,
 }
 
+impl Escape {
+    /// Returns how control characters are written in what a command prints.
+    pub(crate) const fn of(as_json: bool) -> Escape {
+        match as_json {
+            true => Escape::Json,
+            false => Escape::Braces,
+        }
+    }
+}
+
+/// Returns the standard output of a command that prints what comes from elsewhere.
+pub(crate) fn standard_output(as_json: bool) -> Printable<io::StdoutLock<'static>> {
+    Printable::new(io::stdout().lock(), Escape::of(as_json))
+}
+
 /// Writes text without control characters but the line feed.
 pub(crate) struct Printable<W> {
     inner: W,

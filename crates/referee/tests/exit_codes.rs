@@ -147,6 +147,10 @@ impl Stage {
         if ended.err.contains("panicked") {
             return wrong("it panics");
         }
+        let obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        if ended.out.contains(obeyed) || ended.err.contains(obeyed) {
+            return wrong("it writes a control character");
+        }
         for name in row["absent"].as_array().into_iter().flatten() {
             if self.folder.join(name.as_str().expect("a name")).exists() {
                 return wrong(&format!("it leaves {name} behind"));

@@ -74,12 +74,8 @@ impl JudgeArguments {
         pool: &rayon::ThreadPool,
         summary: &mut Summary,
     ) -> io::Result<()> {
-        let escape = match self.json {
-            true => Escape::Json,
-            false => Escape::Braces,
-        };
         let mut output = Output {
-            out: Printable::new(BufWriter::new(io::stdout().lock()), escape),
+            out: Printable::new(BufWriter::new(io::stdout().lock()), Escape::of(self.json)),
             as_json: self.json,
             shows_warnings: self.warnings,
             is_quiet: self.quiet,
