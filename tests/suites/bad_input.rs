@@ -1,6 +1,7 @@
 //! What cannot be judged gets the status and the details that the contract documents, and the
 //! service goes on.
 
+use prost::Message as _;
 use referee_api::v1;
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, details, frame};
@@ -382,4 +383,31 @@ async fn questions_about_games_that_make_no_sense_are_refused() {
         "STREAM_PROTOCOL",
         "",
     );
+}
+
+/// A deadline that passes says so in the words of the contract. What became of the write is told by
+/// the same request again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_time_is_over_says_so() {
+    let referee = Referee::start();
+    let channel = referee.connect().await;
+    let request = wire::create("late", v1::Game::default());
+    let bytes = frame(0, &request.encode_to_vec());
+    // Less than any write takes, and known to the server alone.
+    let mut headers = http::HeaderMap::new();
+    headers.insert("grpc-timeout", http::HeaderValue::from_static("1m"));
+    let late = wire::send_with(&channel, CREATE, bytes.clone(), headers).await;
+    let status = late.expect_err("no time is left");
+    check(
+        "late",
+        &status,
+        Code::DeadlineExceeded,
+        "DEADLINE_EXCEEDED",
+        "",
+    );
+    let answer = wire::send(&channel, CREATE, bytes)
+        .await
+        .expect("there is time");
+    let answer = v1::CreateGameResponse::decode(answer).expect("an answer");
+    assert_eq!(answer.game.unwrap_or_default().name, "games/late");
 }
