@@ -23,15 +23,12 @@ use tonic::transport::Channel;
 /// The games that are played at the same time.
 const AT_ONCE: usize = 16;
 
-/// Who acts: the player is White, who has the move unless the case says otherwise.
+/// Who acts, with the letter that the page has for each.
 const SEATS: [(&str, &str); 3] = [
-    ("player", "SEAT_WHITE"),
-    ("opponent", "SEAT_BLACK"),
-    ("arbiter", "SEAT_ARBITER"),
+    ("W", "SEAT_WHITE"),
+    ("B", "SEAT_BLACK"),
+    ("A", "SEAT_ARBITER"),
 ];
-
-/// Actions that no rules of today let anybody do, with the word that the page has for who can.
-const NOBODY: &str = "nobody";
 
 type Games = GameServiceClient<Channel>;
 
@@ -51,17 +48,13 @@ enum Answer {
 }
 
 impl Answer {
-    fn has_effect(self) -> bool {
-        matches!(self, Answer::Stands | Answer::Costs | Answer::Noted)
-    }
-
-    fn word(self) -> &'static str {
+    /// The sign behind the letter of who has an effect.
+    fn sign(self) -> Option<&'static str> {
         match self {
-            Answer::Stands => "yes",
-            Answer::Costs => "costs",
-            Answer::Noted => "noted",
-            Answer::Refused(_) => "no",
-            Answer::Never => "·",
+            Answer::Stands => Some(""),
+            Answer::Costs => Some("!"),
+            Answer::Noted => Some("~"),
+            Answer::Refused(_) | Answer::Never => None,
         }
     }
 }
@@ -154,7 +147,7 @@ impl Case {
                 Verdict::Unspecified => panic!("{}: {ruling:?}", self.label),
             };
             // What is refused has left no trace.
-            begun = (!answer.has_effect()).then_some(name);
+            begun = answer.sign().is_none().then_some(name);
             answers[index] = answer;
         }
         answers
@@ -172,42 +165,50 @@ async fn submit(games: &mut Games, name: &str, mut action: Action) -> Ruling {
     answer.into_inner().ruling.expect("an answer has a ruling")
 }
 
-/// The answer that a cell of the table tells: the first one with an effect, or else what the first
-/// seat is told that is not simply the wrong one.
-fn told(answers: [Answer; 3]) -> Answer {
-    let with_effect = answers.iter().find(|answer| answer.has_effect());
-    let is_of_seat = |answer: &&Answer| !matches!(answer, Answer::Refused(Reason::WrongSeat));
-    let refused = answers.iter().find(is_of_seat);
-    *with_effect.or(refused).unwrap_or(&answers[0])
+/// Writes a cell: who has an effect, or why nobody has.
+fn cell(answers: [Answer; 3]) -> String {
+    let who = SEATS
+        .iter()
+        .zip(answers)
+        .filter_map(|((letter, _), answer)| {
+            let sign = answer.sign()?;
+            Some(format!("{letter}{sign}"))
+        });
+    let who: Vec<String> = who.collect();
+    if !who.is_empty() {
+        return who.join(" ");
+    }
+    let word = match answers {
+        [Answer::Never, ..] => "·",
+        [Answer::Refused(Reason::GameOver), ..] => "over",
+        _ => "no",
+    };
+    word.to_owned()
 }
 
-/// Writes the row of a case: who can, and what it comes to under each profile.
+/// The reason that a case is refused for, where nobody has an effect: that of the first seat that is
+/// not simply the wrong one.
+fn refused(answers: &[Answer; 3]) -> Option<String> {
+    if answers.iter().any(|answer| answer.sign().is_some()) {
+        return None;
+    }
+    let mut reasons = answers.iter().filter_map(|answer| match answer {
+        Answer::Refused(Reason::WrongSeat | Reason::GameOver) => None,
+        Answer::Refused(reason) => Some(*reason),
+        _ => None,
+    });
+    let name = reasons.next()?.as_str_name().trim_start_matches("REASON_");
+    Some(format!("`{name}`"))
+}
+
+/// Writes the row of a case.
 fn row(label: &str, answers: &[[Answer; 3]]) -> String {
-    let can = |seat: usize| answers.iter().any(|answers| answers[seat].has_effect());
-    let who: Vec<&str> = (0..3)
-        .filter(|&seat| can(seat))
-        .map(|seat| SEATS[seat].0)
-        .collect();
-    let who = if who.is_empty() {
-        NOBODY.to_owned()
-    } else {
-        who.join(", ")
-    };
-    let words: Vec<&str> = answers
-        .iter()
-        .map(|answers| told(*answers).word())
-        .collect();
-    let reasons: BTreeSet<String> = answers
-        .iter()
-        .filter_map(|answers| match told(*answers) {
-            Answer::Refused(reason) => Some(reason.as_str_name().replace("REASON_", "")),
-            _ => None,
-        })
-        .collect();
-    let reasons: Vec<String> = reasons.iter().map(|reason| format!("`{reason}`")).collect();
+    let cells: Vec<String> = answers.iter().map(|answers| cell(*answers)).collect();
+    let reasons: BTreeSet<String> = answers.iter().filter_map(refused).collect();
+    let reasons: Vec<String> = reasons.into_iter().collect();
     format!(
-        "| {label} | {who} | {} | {} |",
-        words.join(" | "),
+        "| {label} | {} | {} |",
+        cells.join(" | "),
         reasons.join(", ")
     )
 }
@@ -254,8 +255,8 @@ async fn the_page_says_what_actions_come_to() {
         .collect::<Vec<_>>()
         .join(" | ");
     let mut page = vec![
-        format!("| action | who can | {heads} | refused as |"),
-        format!("|---|---|{}---|", "---|".repeat(profiles.len())),
+        format!("| action | {heads} | refused as |"),
+        format!("|---|{}---|", "---|".repeat(profiles.len())),
     ];
     for (case, of) in cases.iter().enumerate() {
         let answers: Vec<[Answer; 3]> = (0..profiles.len())

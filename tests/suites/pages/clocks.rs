@@ -29,8 +29,8 @@ fn name(profile: &RuleProfileDescription) -> &str {
 fn who(mode: &str) -> &'static str {
     match mode {
         "clock" => "by itself",
-        "observed" => "when the opponent or the arbiter says so",
-        "claimed" => "when the opponent says so",
+        "observed" => "when a player or the arbiter says so",
+        "claimed" => "when the opponent or the arbiter says so",
         other => panic!("{other} is new: say what it means"),
     }
 }
