@@ -22,6 +22,7 @@
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
 //! | `pages` | the pages on actions, clocks and errors, against what the binary does |
 //! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
+//! | `pgn_records` | what a record says survives import and export, and nothing is added |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `questions` | histories that went on after a draw |
@@ -50,6 +51,7 @@ mod masters;
 mod mating;
 mod pages;
 mod pgn_games;
+mod pgn_records;
 mod playing;
 mod profiles;
 mod questions;
