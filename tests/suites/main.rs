@@ -8,7 +8,7 @@
 //! | `articles` | the page on the Laws, against citations, functions and cases |
 //! | `rooms` | the directions between the crates, and their licences |
 //! | `tidy` | what is true of every source file |
-//! | `interop` | backends in Python and Node through a crash; the contract as Go, Java and C# generate it |
+//! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |

@@ -1,27 +1,29 @@
 //! The backends of `tests/interop` play the same games on one server, which is killed in the middle
-//! of them. Neither knows of it: each repeats what broke off, under the same request ids, and goes on
-//! listening where it was.
+//! of them. Neither knows of it: each repeats what broke off, under the same request ids, and goes
+//! on listening where it was.
 
-#![expect(
-    clippy::disallowed_types,
-    clippy::disallowed_methods,
-    reason = "processes are waited for, and read the same clock"
-)]
+#![expect(clippy::disallowed_types, reason = "processes are waited for")]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use referee_api::v1::{GameFilter, GetGameRequest, ListGamesRequest, game};
+use referee_api::v1::game_service_client::GameServiceClient;
+use referee_api::v1::{GameFilter, GetGameRequest, ListGamesRequest, WatchGamesRequest, game};
+use referee_tests::pair::{Pair, PairOptions};
 use referee_tests::process::Referee;
+use referee_tests::wire::details;
 use referee_tests::{lines, root, texts, tool};
 use serde_json::{Value, json};
+use tonic::transport::Channel;
 
 use super::{files, protos, run};
+
+type Games = GameServiceClient<Channel>;
 
 /// Longer than this nothing takes.
 const PATIENCE: Duration = Duration::from_secs(150);
@@ -96,13 +98,13 @@ impl Backend {
         platform: &'static str,
         program: &Path,
         source: &str,
-        referee: &Referee,
+        address: SocketAddr,
         folder: &Path,
     ) -> Backend {
         let output = folder.join(platform);
         let child = Command::new(program)
             .arg(root().join("tests/interop").join(source))
-            .arg(referee.address().to_string())
+            .arg(address.to_string())
             .arg(folder.join("games"))
             .arg(platform)
             .env("PYTHONPATH", folder.join("stubs"))
@@ -152,7 +154,7 @@ impl Drop for Backend {
 }
 
 /// Starts the backends for which there is what they need.
-fn start_backends(referee: &Referee, folder: &Path) -> Vec<Backend> {
+fn start_backends(address: SocketAddr, folder: &Path) -> Vec<Backend> {
     let mut backends = Vec::new();
     if let Some(python) = tool("REFEREE_PYTHON", "python3").filter(|python| has_stubs(python)) {
         let stubs = folder.join("stubs");
@@ -165,11 +167,11 @@ fn start_backends(referee: &Referee, folder: &Path) -> Vec<Backend> {
             files(),
         ];
         run(&python, &generate.concat(), &protos());
-        let backend = Backend::start("python", &python, "python/backend.py", referee, folder);
+        let backend = Backend::start("python", &python, "python/backend.py", address, folder);
         backends.push(backend);
     }
     if let Some(node) = tool("REFEREE_NODE", "node").filter(|_| has_packages()) {
-        let backend = Backend::start("node", &node, "node/backend.js", referee, folder);
+        let backend = Backend::start("node", &node, "node/backend.js", address, folder);
         backends.push(backend);
     }
     backends
@@ -212,11 +214,10 @@ fn free_port() -> u16 {
 async fn backends_play_on_when_the_server_is_killed() {
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
     let scripts = scripts();
-    let games: String = scripts.iter().map(|script| format!("{script}\n")).collect();
-    fs::write(folder.path().join("games"), games).expect("the folder is there");
+    write(&scripts, folder.path());
     let address = format!("127.0.0.1:{}", free_port());
     let referee = Referee::start_at(folder.path(), &address, &[]);
-    let mut backends = start_backends(&referee, folder.path());
+    let mut backends = start_backends(referee.address(), folder.path());
     if backends.is_empty() {
         return;
     }
@@ -234,23 +235,82 @@ async fn backends_play_on_when_the_server_is_killed() {
         backend.wait_for(None);
     }
     for backend in &backends {
-        check(backend, &scripts, &referee).await;
+        check(backend, &scripts, &mut referee.games().await).await;
     }
     let mut client = referee.games().await;
-    let unfinished = ListGamesRequest {
-        filter: Some(GameFilter {
-            states: vec![game::State::Created.into(), game::State::Active.into()],
-            ..GameFilter::default()
-        }),
+    for state in [game::State::Created, game::State::Active] {
+        assert_eq!(count(&mut client, state).await, 0, "every game is over");
+    }
+}
+
+/// A server that has as many streams as it takes says when to come back, and the backends do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn backends_come_back_when_there_is_room() {
+    const OPEN_MAX: usize = 10;
+    let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
+    // A backend plays eight games at once, and waits for the end of each.
+    let mut scripts = lines("../interop/games.jsonl");
+    scripts.retain(|script| script["game"]["clockSettings"].is_null());
+    scripts.truncate(8);
+    write(&scripts, folder.path());
+    let pair = Pair::start_with(PairOptions {
+        open_streams_max: OPEN_MAX,
+        ..PairOptions::default()
+    })
+    .await;
+    let mut client = pair.server(0).games().await;
+    let all = || WatchGamesRequest::default();
+    let mut open = Vec::new();
+    for _ in 0..OPEN_MAX {
+        open.push(client.watch_games(all()).await.expect("there is room"));
+    }
+    let full = client.watch_games(all()).await.expect_err("there is none");
+    assert_eq!(details(&full).reason, "OVERLOADED");
+    let mut backends = start_backends(pair.server(0).address(), folder.path());
+    let played = backends.len() * scripts.len();
+    let begun = Instant::now();
+    while count(&mut client, game::State::Finished).await < played {
+        assert!(begun.elapsed() < PATIENCE, "not all games are played");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    for backend in &backends {
+        assert!(
+            backend.said().len() <= 1,
+            "{}: no end was heard",
+            backend.platform
+        );
+    }
+    drop(open);
+    for backend in &mut backends {
+        backend.wait_for(None);
+        check(backend, &scripts, &mut client).await;
+    }
+}
+
+/// Writes down what the backends are to play.
+fn write(scripts: &[Value], folder: &Path) {
+    let games: String = scripts.iter().map(|script| format!("{script}\n")).collect();
+    fs::write(folder.join("games"), games).expect("the folder is there");
+}
+
+/// Counts the games in a state, of which there are not more than a page has.
+async fn count(client: &mut Games, state: game::State) -> usize {
+    let filter = GameFilter {
+        states: vec![state.into()],
+        ..GameFilter::default()
+    };
+    let request = ListGamesRequest {
+        filter: Some(filter),
+        page_size: 1_000,
         ..ListGamesRequest::default()
     };
-    let listed = client.list_games(unfinished).await.expect("listed");
-    assert_eq!(listed.into_inner().games, [], "every game is over");
+    let listed = client.list_games(request).await.expect("listed");
+    listed.into_inner().games.len()
 }
 
 /// Holds that a backend was told of each game what the record says, and that the game ended as it
 /// should.
-async fn check(backend: &Backend, scripts: &[Value], referee: &Referee) {
+async fn check(backend: &Backend, scripts: &[Value], client: &mut Games) {
     let platform = backend.platform;
     let said = backend.said();
     assert_eq!(said.len(), scripts.len() + 2, "{platform}");
@@ -269,7 +329,6 @@ async fn check(backend: &Backend, scripts: &[Value], referee: &Referee) {
     let told: BTreeMap<&str, &Value> = told
         .filter_map(|game| Some((game["name"].as_str()?, game)))
         .collect();
-    let mut client = referee.games().await;
     for script in scripts {
         let name = format!("games/{platform}-{}", script["id"].as_str().expect("an id"));
         let told = told.get(name.as_str());

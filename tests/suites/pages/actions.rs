@@ -186,8 +186,8 @@ fn cell(answers: [Answer; 3]) -> String {
     word.to_owned()
 }
 
-/// The reason that a case is refused for, where nobody has an effect: that of the first seat that is
-/// not simply the wrong one.
+/// The reason that a case is refused for, where nobody has an effect: that of the first seat that
+/// is not simply the wrong one.
 fn refused(answers: &[Answer; 3]) -> Option<String> {
     if answers.iter().any(|answer| answer.sign().is_some()) {
         return None;

@@ -64,7 +64,7 @@ async fn the_page_says_who_makes_a_flag_fall() {
     let by_itself: BTreeSet<&str> = profiles
         .iter()
         .filter(|profile| value(profile, "flag_mode") == "clock")
-        .map(|profile| name(profile))
+        .map(name)
         .collect();
     assert!(
         !by_itself.contains(name(&profiles[0])),
