@@ -28,11 +28,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         EXHAUSTIVE,
     ),
     (
-        "crates/referee/src/commands/game/decisions.rs",
-        "kind",
-        EXHAUSTIVE,
-    ),
-    (
         "crates/perft/tests/published.rs",
         "statistics_are_the_published_ones",
         DATA,

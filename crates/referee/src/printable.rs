@@ -1,5 +1,5 @@
-//! What comes from a file or a server is shown, but never obeyed: a terminal takes control characters for
-//! commands, and those that turn the direction of writing hide what stands there.
+//! What comes from a file or a server is shown, but never obeyed: a terminal takes control
+//! characters for commands, and those that turn the direction of writing hide what stands there.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

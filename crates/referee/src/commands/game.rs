@@ -1,5 +1,5 @@
-//! `referee game`: a client for people. It creates games, shows them, follows them and acts in them,
-//! over the API that everybody else uses.
+//! `referee game`: a client for people. It creates games, shows them, follows them and acts in
+//! them, over the API that everybody else uses.
 
 mod act;
 mod action_words;

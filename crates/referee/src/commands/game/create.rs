@@ -28,8 +28,8 @@ pub(super) struct CreateArguments {
     /// What is changed in them, as `RuleParameters` in JSON, such as '{"touchMove": false}'.
     #[arg(long, value_name = "JSON")]
     overrides: Option<String>,
-    /// The time of each side: minutes and the seconds that each move brings, such as 5+3; periods as
-    /// in 40/90+30,30+30; units as in 1/3d. Default: the game is untimed.
+    /// The time of each side: minutes and the seconds that each move brings, such as 5+3; periods
+    /// as in 40/90+30,30+30; units as in 1/3d. Default: the game is untimed.
     #[arg(long, short, value_name = "TIME")]
     time: Option<String>,
     /// The time of White, where it differs.
@@ -63,8 +63,8 @@ pub(super) struct CreateArguments {
     /// How long after the end the referee confirms the result, such as 10m. Default: never.
     #[arg(long, value_name = "TIME", value_parser = read_time)]
     confirm_after: Option<Duration>,
-    /// The game as a `Game` of the contract in JSON, for what has no option here; the options change
-    /// it.
+    /// The game as a `Game` of the contract in JSON, for what has no option here; the options
+    /// change it.
     #[arg(long, value_name = "JSON")]
     game: Option<String>,
     /// What makes the creation safe to repeat. Default: one that is new.

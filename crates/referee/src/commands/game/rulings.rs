@@ -1,5 +1,5 @@
-//! Rulings and outcomes in words: the verdict, the articles, and what another program needs to check
-//! them.
+//! Rulings and outcomes in words: the verdict, the articles, and what another program needs to
+//! check them.
 
 use referee_api::v1;
 use referee_api::v1::evidence::Kind;

@@ -24,8 +24,8 @@ use crate::limits::{WATCH_HEARTBEAT_SECONDS, WATCH_LOST_SECONDS_MAX};
 pub(super) struct WatchArguments {
     /// The game, such as games/board-1; `games/` may be left out.
     name: String,
-    /// Begins behind the event of this sequence; 0 begins with the first. Default: the game is shown
-    /// as it stands, and then what comes.
+    /// Begins behind the event of this sequence; 0 begins with the first. Default: the game is
+    /// shown as it stands, and then what comes.
     #[arg(long, short, value_name = "N")]
     after: Option<i64>,
     /// How long to wait for corrections once the game is over, such as 10m.
