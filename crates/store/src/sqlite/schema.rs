@@ -202,7 +202,8 @@ CREATE TRIGGER refusals_once BEFORE INSERT ON refusals BEGIN
         SELECT 1 FROM requests WHERE game_id = NEW.game_id AND request = NEW.request);
     SELECT RAISE(ROLLBACK, 'the request has an entry, or there is no such game')
     WHERE NOT EXISTS (
-        SELECT 1 FROM heads WHERE game_id = NEW.game_id AND ((seen_0 & (1 << (NEW.request & 63))) = 0
+        SELECT 1 FROM heads WHERE game_id = NEW.game_id
+        AND ((seen_0 & (1 << (NEW.request & 63))) = 0
             OR (seen_1 & (1 << (NEW.request >> 6 & 63))) = 0
             OR (seen_2 & (1 << (NEW.request >> 12 & 63))) = 0
             OR (seen_3 & (1 << (NEW.request >> 18 & 63))) = 0
