@@ -26,8 +26,9 @@ use crate::store::StoreStats;
 /// What writes batches.
 pub(crate) trait Engine: Send + 'static {
     /// Applies all jobs in one transaction, sets the answer of each, publishes what is new, and
-    /// returns when it is durable. An error has undone all of them.
-    fn commit(&mut self, jobs: &mut [Job]) -> impl Future<Output = Result<(), Failure>> + Send;
+    /// returns when it is durable, and whether anything was written. An error has undone all of
+    /// them, or nobody knows.
+    fn commit(&mut self, jobs: &mut [Job]) -> impl Future<Output = Result<bool, Failure>> + Send;
 
     /// Does housekeeping, after the answers: nobody waits for it who did not come later.
     fn between_batches(&mut self) -> impl Future<Output = ()> + Send;
@@ -269,10 +270,16 @@ impl<E: Engine> Run<E> {
         let start = Instant::now();
         let mut left_out = 0;
         while !batch.is_empty() {
-            let Err(failure) = self.engine.commit(batch).await else {
-                *lock(&self.progress.last) = None;
-                self.progress.times.add(start.elapsed());
-                break;
+            let failure = match self.engine.commit(batch).await {
+                Ok(has_written) => {
+                    // What wrote nothing proves nothing of the disk.
+                    if has_written {
+                        *lock(&self.progress.last) = None;
+                    }
+                    self.progress.times.add(start.elapsed());
+                    break;
+                }
+                Err(failure) => failure,
             };
             match failure.culprit.filter(|index| *index < batch.len()) {
                 Some(index) if left_out < limits::LEFT_OUT_WRITES_MAX => {

@@ -28,6 +28,12 @@ pub enum Fault {
         /// What the engine said.
         reason: String,
     },
+    /// What is stored is not what was written: the disk or somebody changed it. Nothing was
+    /// written.
+    Damaged {
+        /// What does not hold.
+        what: String,
+    },
     /// Whether the write became durable is not known: ask again with the same request id.
     Unknown,
     /// The store was closed. Nothing was written.
@@ -47,6 +53,7 @@ impl fmt::Display for Fault {
                 write!(f, "the store is not available, try again: {reason}")
             }
             Self::ReadOnly { reason } => write!(f, "the store takes no writes: {reason}"),
+            Self::Damaged { what } => write!(f, "what is stored is damaged: {what}"),
             Self::Unknown => f.write_str(
                 "whether the write became durable is not known; ask again with its request id",
             ),
@@ -294,6 +301,18 @@ pub enum OpenError {
         /// The value that was read.
         found: String,
     },
+    /// Something is gone that was acknowledged more than two seconds before the end: the file, or
+    /// the end of its write-ahead log.
+    Lost {
+        /// The store's file.
+        path: PathBuf,
+        /// The file that says how far the log had come.
+        witness: PathBuf,
+        /// The newest position that was acknowledged, as far as is known.
+        acknowledged: i64,
+        /// The newest position that is there, or that can be.
+        found: i64,
+    },
     /// The file could not be created, read or written.
     Io {
         /// The file.
@@ -342,6 +361,19 @@ impl fmt::Display for OpenError {
                     "the engine's setting {name} is {found}; durability needs {needed}"
                 )
             }
+            Self::Lost {
+                path,
+                witness,
+                acknowledged,
+                found,
+            } => write!(
+                f,
+                "the store {} has lost what was acknowledged: its log came to position \
+                 {acknowledged}, and what is there ends at {found}; restore a copy, or, to go on \
+                 without what is gone, remove {}",
+                path.display(),
+                witness.display()
+            ),
             Self::Io { path, reason } => {
                 write!(f, "cannot open the store {}: {reason}", path.display())
             }

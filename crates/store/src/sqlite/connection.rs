@@ -24,6 +24,9 @@ const WRITER_CACHE: i64 = -65_536;
 /// The pages that each reader keeps in memory.
 const READER_CACHE: i64 = -8_192;
 
+/// What the file of a new store is called until it is whole.
+const NEW_SUFFIX: &str = ".new";
+
 /// How every database of SQLite begins.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
@@ -47,6 +50,53 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
         }
         Err(error) => Err(io(error)),
     }
+}
+
+/// The name of a file beside the database.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Makes the file of a new store where there is none: whole and on disk before it has its name, so
+/// that a power cut leaves all of it or nothing.
+pub(super) fn create_if_missing(path: &Path) -> Result<(), OpenError> {
+    let io = |error: std::io::Error| OpenError::Io {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    if path.try_exists().map_err(io)? {
+        return Ok(());
+    }
+    let new = beside(path, NEW_SUFFIX);
+    // What an attempt before this one has left.
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        match std::fs::remove_file(beside(&new, suffix)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+    }
+    let connection = open_writer(&new)?;
+    connection
+        .close()
+        .map_err(|(_, error)| engine_error(path, &error))?;
+    File::open(&new)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| std::fs::rename(&new, path))
+        .map_err(io)?;
+    sync_folder(path)
+}
+
+/// Puts the names of the files beside the database, and its own, on disk.
+pub(super) fn sync_folder(path: &Path) -> Result<(), OpenError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| OpenError::Io {
+            path: folder.to_owned(),
+            reason: error.to_string(),
+        })
 }
 
 /// Refuses a file that is no database at all, before anything is laid beside it. An empty one can
@@ -76,10 +126,9 @@ pub(super) fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
 /// It is a lock of the operating system on a file beside the database: a process that dies, by
 /// whatever cause, holds it no longer.
 pub(super) fn lock(path: &Path) -> Result<File, OpenError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
+    let name = beside(path, ".lock");
     let io = |error: std::io::Error| OpenError::Io {
-        path: PathBuf::from(&name),
+        path: name.clone(),
         reason: error.to_string(),
     };
     let file = OpenOptions::new()
@@ -110,6 +159,12 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     // Before anything is written: the file may not be ours.
     schema::inspect(&connection).map_err(|error| schema_error(path, error))?;
 
+    let is_empty = path.metadata().is_ok_and(|metadata| metadata.len() == 0);
+    if is_empty {
+        // The way to the write-ahead log leads through a journal. One on disk, removed, comes back
+        // in a power cut where names have no order, and would undo the whole store.
+        set(path, &connection, "journal_mode", "memory", "memory")?;
+    }
     set(path, &connection, "journal_mode", "wal", "wal")?;
     set(path, &connection, "synchronous", "full", "2")?;
     set(path, &connection, "foreign_keys", "on", "1")?;

@@ -5,6 +5,7 @@ mod connection;
 mod deadlines;
 mod facets;
 mod fault;
+mod guard;
 mod head;
 mod index;
 mod list;
@@ -16,6 +17,7 @@ mod questions;
 mod readers;
 mod request;
 mod schema;
+mod witness;
 mod writer;
 
 use std::path::Path;
@@ -25,8 +27,10 @@ use std::sync::atomic::AtomicI64;
 use tokio::sync::watch;
 
 pub use self::options::SqliteOptions;
+use self::guard::Guard;
 use self::readers::Readers;
-use self::writer::{Published, Writer};
+use self::witness::Witness;
+use self::writer::{Files, Published, Writer};
 use crate::committer::{Committer, committer};
 use crate::error::OpenError;
 
@@ -37,8 +41,15 @@ use crate::error::OpenError;
 /// read-only connections, and never wait for a commit. Both answer
 /// [`Fault::Overloaded`](crate::Fault::Overloaded) at once when their queue is full.
 ///
-/// The file is in write-ahead-log mode with `synchronous=FULL`: beside it lie `-wal`, `-shm` and
-/// `.lock`. Copy it only after [`close`](crate::Store::close), or together with its `-wal`.
+/// The file is in write-ahead-log mode with `synchronous=FULL`: beside it lie `-wal`, `-shm`,
+/// `.lock` and `.witness`. Copy it only after [`close`](crate::Store::close), or together with its
+/// `-wal`.
+///
+/// Nothing is acknowledged into a file that is no longer the one that was opened: after each commit,
+/// before its answers, the names are compared with what was opened, which costs some microseconds.
+/// A file that was deleted, replaced or cut short, and one that another program has written to,
+/// takes no more writes ([`Fault::ReadOnly`](crate::Fault::ReadOnly)); one that was moved away and
+/// is put back does again.
 ///
 /// Dropping the store without closing it lets the writer finish what waits and end by itself.
 #[derive(Debug)]
@@ -118,9 +129,18 @@ impl SqliteStore {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, OpenError> {
         let path = connection::resolve(path.as_ref())?;
+        guard::refuse_opened(&path)?;
         connection::refuse_foreign(&path)?;
         let lock = connection::lock(&path)?;
+        if path.metadata().map_or(0, |metadata| metadata.len()) == 0 {
+            witness::refuse_lost(&path)?;
+        }
+        connection::create_if_missing(&path)?;
+        // Before the engine opens the file and until it has closed it: a process that closes any
+        // descriptor of a file loses the engine's locks on it.
+        let guard = Arc::new(Guard::lock(&path)?);
         let connection = connection::open_writer(&path)?;
+        let witness = Witness::open(&path, &connection)?;
         let io = |reason: String| OpenError::Io {
             path: path.clone(),
             reason,
@@ -132,8 +152,15 @@ impl SqliteStore {
             newest: newest.clone(),
             moved: sender,
         };
-        let writer = Writer::new(connection, published, lock, options)
+        let files = Files {
+            guard: Arc::clone(&guard),
+            witness,
+            lock,
+        };
+        let writer = Writer::new(connection, published, files, options)
             .map_err(|error| io(error.to_string()))?;
+        guard.watch()?;
+        connection::sync_folder(&path)?;
         let (committer, run) = committer(writer);
         // The committer is written for engines that wait; the thread of this one needs no runtime.
         std::thread::Builder::new()
@@ -143,7 +170,7 @@ impl SqliteStore {
 
         Ok(Self {
             committer,
-            readers: Readers::new(path),
+            readers: Readers::new(path, guard),
             newest,
             moved,
         })

@@ -1,6 +1,6 @@
 //! A few read-only connections, each used by one read at a time on a blocking thread.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, TryAcquireError};
 
 use super::connection::open_reader;
 use super::fault;
+use super::guard::Guard;
 use crate::ack::Read;
 use crate::error::{Fault, ReadError};
 use crate::limits::{OVERLOADED_RETRY_AFTER, QUEUE_READS_MAX, READERS};
@@ -16,6 +17,7 @@ use crate::limits::{OVERLOADED_RETRY_AFTER, QUEUE_READS_MAX, READERS};
 #[derive(Debug, Clone)]
 pub(super) struct Readers {
     path: PathBuf,
+    guard: Arc<Guard>,
     idle: Arc<Mutex<Vec<Connection>>>,
     /// One permit for each read that runs or waits.
     admitted: Arc<Semaphore>,
@@ -25,9 +27,10 @@ pub(super) struct Readers {
 
 impl Readers {
     /// Returns readers of the file `path`; connections are opened when they are first needed.
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(super) fn new(path: PathBuf, guard: Arc<Guard>) -> Self {
         Self {
             path,
+            guard,
             idle: Arc::default(),
             admitted: Arc::new(Semaphore::new(READERS + QUEUE_READS_MAX)),
             running: Arc::new(Semaphore::new(READERS)),
@@ -58,14 +61,15 @@ impl Readers {
                 .acquire_owned()
                 .await
                 .map_err(|_| Fault::Closed)?;
-            let (path, idle) = (self.path.clone(), self.idle.clone());
+            let (path, idle, guard) = (self.path.clone(), self.idle.clone(), self.guard.clone());
             let read = move || {
                 let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 let connection = match free {
                     Some(connection) => connection,
-                    None => open_reader(&path)?,
+                    None => open_checked(&path, &guard)?,
                 };
-                let answer = transact(&connection, question);
+                let answer = transact(&connection, question)
+                    .map_err(|error| ReadError::Fault(fault::of_read(&error)));
                 // A connection that failed is not trusted again; the next read opens a new one.
                 if answer.is_ok() {
                     idle.lock()
@@ -77,8 +81,7 @@ impl Readers {
                 answer
             };
             match tokio::task::spawn_blocking(read).await {
-                Ok(Ok(value)) => Ok(value),
-                Ok(Err(error)) => Err(fault::of_read(&error).into()),
+                Ok(answer) => answer,
                 Err(error) => Err(ReadError::Fault(Fault::Unavailable {
                     reason: error.to_string(),
                 })),
@@ -116,6 +119,15 @@ impl Readers {
     }
 }
 
+/// Opens a connection to the file that the writer has open, and to no other of that name.
+fn open_checked(path: &Path, guard: &Guard) -> Result<Connection, Fault> {
+    let opened = open_reader(path).map_err(|error| fault::of_read(&error));
+    guard
+        .check()
+        .map_err(|reason| Fault::Unavailable { reason })?;
+    opened
+}
+
 fn transact<T>(
     connection: &Connection,
     question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -131,15 +143,15 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::sqlite::connection::{lock, open_writer};
+    use crate::sqlite::connection::open_writer;
 
     #[tokio::test]
     async fn too_many_reads_are_refused_at_once_and_none_runs_after_the_close() {
         let folder = tempfile::tempdir().expect("a folder for the test");
         let path = folder.path().join("referee.db");
-        let _lock = lock(&path).expect("the lock is free");
         let _writer = open_writer(&path).expect("the database opens");
-        let readers = Readers::new(path);
+        let guard = Arc::new(Guard::lock(&path).expect("nobody has it open"));
+        let readers = Readers::new(path, guard);
 
         // Reads that run until they are let go.
         let mut running = Vec::new();

@@ -10,9 +10,11 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::fault;
+use super::guard::Guard;
 use super::head::Head;
 use super::log::{self, Block};
 use super::options::SqliteOptions;
+use super::witness::Witness;
 use crate::committer::{Engine, Failure};
 use crate::error::Fault;
 use crate::games::GameKey;
@@ -33,8 +35,36 @@ pub(super) struct Writer {
     pub(super) last_is_entry: bool,
     pub(super) block: Block,
     published: Published,
-    lock: File,
+    files: Files,
+    /// The number by which the engine tells that another connection has written.
+    version: i64,
+    trust: Trust,
 }
+
+/// What the writer holds beside its connection.
+pub(super) struct Files {
+    pub(super) guard: Arc<Guard>,
+    pub(super) witness: Witness,
+    /// The lock beside the database.
+    pub(super) lock: File,
+}
+
+/// Whether the file is what this process knows of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// It is.
+    Full,
+    /// Its name led elsewhere after the last commit.
+    Displaced,
+    /// The engine has failed, and may have lost count of who wrote.
+    Uncounted,
+    /// Another program has written to it: what is in memory may be wrong.
+    Broken,
+}
+
+/// What is said of a file that another program has written to.
+const WRITTEN_TO: &str = "another program has written to the file of the store; stop the service, \
+    look at the file with `referee store verify`, and begin again";
 
 /// What others see of the commits.
 pub(super) struct Published {
@@ -45,7 +75,7 @@ pub(super) struct Published {
 }
 
 impl Writer {
-    /// Returns the writer over an open connection; `lock` is released when it ends.
+    /// Returns the writer over an open connection; the locks are released when it ends.
     ///
     /// # Errors
     ///
@@ -53,12 +83,12 @@ impl Writer {
     pub(super) fn new(
         connection: Connection,
         published: Published,
-        lock: File,
+        files: Files,
         options: SqliteOptions,
     ) -> rusqlite::Result<Self> {
         let last_position = log::newest_position(&connection)?;
         published.newest.store(last_position, Ordering::Release);
-        let writer = Self {
+        let mut writer = Self {
             connection,
             options,
             heads: HashMap::default(),
@@ -66,24 +96,85 @@ impl Writer {
             last_is_entry: false,
             block: Block::default(),
             published,
-            lock,
+            files,
+            version: 0,
+            trust: Trust::Full,
         };
         writer.forget_replicas()?;
+        writer.version = writer.data_version()?;
         Ok(writer)
     }
 
     /// Writes the jobs in one transaction; when it fails, all is undone, and answers that were
     /// already set do not count.
     fn transact(&mut self, jobs: &mut [Job]) -> Result<(), Failure> {
+        self.refuse_untrusted()?;
         self.execute("BEGIN IMMEDIATE")
             .map_err(|error| self.roll_back(None, &error, false))?;
+        // From here on nobody else writes, so that what others wrote before shows now.
+        self.refuse_foreign_writes()?;
         for (index, job) in jobs.iter_mut().enumerate() {
             self.apply(job)
                 .map_err(|error| self.roll_back(Some(index), &error, false))?;
         }
         // A transaction that changed nothing writes nothing.
         self.execute("COMMIT")
-            .map_err(|error| self.roll_back(None, &error, true))
+            .map_err(|error| self.roll_back(None, &error, true))?;
+        self.files.guard.check().map_err(|reason| {
+            tracing::error!(reason, "a commit went where nobody finds it");
+            self.trust = Trust::Displaced;
+            Failure {
+                culprit: None,
+                fault: Fault::Unknown,
+            }
+        })
+    }
+
+    /// Refuses to write to a file of which it is known that it is not ours alone. One that was
+    /// moved away and is back under its name is.
+    fn refuse_untrusted(&mut self) -> Result<(), Failure> {
+        let refused = match self.trust {
+            Trust::Full | Trust::Uncounted => Ok(()),
+            Trust::Displaced => self.files.guard.check(),
+            Trust::Broken => Err(WRITTEN_TO.to_owned()),
+        };
+        match refused {
+            Ok(()) if self.trust == Trust::Displaced => self.trust = Trust::Full,
+            Ok(()) => {}
+            Err(reason) => return Err(refuse(reason)),
+        }
+        Ok(())
+    }
+
+    /// Refuses to go on where another connection has written since the last batch. After a failure
+    /// of the disk the engine may count that itself as a change; then the log must end where it did.
+    fn refuse_foreign_writes(&mut self) -> Result<(), Failure> {
+        let found = self
+            .data_version()
+            .and_then(|version| Ok((version, log::newest_position(&self.connection)?)))
+            .map_err(|error| self.roll_back(None, &error, false))?;
+        let (version, newest) = found;
+        let is_same = match self.trust {
+            Trust::Uncounted => newest == self.last_position,
+            _ => version == self.version,
+        };
+        if is_same {
+            self.version = version;
+            self.trust = Trust::Full;
+            return Ok(());
+        }
+        self.trust = Trust::Broken;
+        self.heads.clear();
+        if let Err(error) = self.execute("ROLLBACK") {
+            tracing::error!(%error, "a batch that was not begun could not be rolled back");
+        }
+        Err(refuse(WRITTEN_TO.to_owned()))
+    }
+
+    fn data_version(&self) -> rusqlite::Result<i64> {
+        self.connection
+            .prepare_cached("PRAGMA data_version")?
+            .query_row([], |row| row.get(0))
     }
 
     /// Does what one job asks for, and sets its answer.
@@ -113,6 +204,9 @@ impl Writer {
         self.block = Block::default();
         self.last_position = self.published.newest.load(Ordering::Acquire);
         self.last_is_entry = false;
+        if fault::is_of_disk(error) {
+            self.trust = Trust::Uncounted;
+        }
         // Some errors have ended the transaction already.
         if !self.connection.is_autocommit()
             && let Err(error) = self.execute("ROLLBACK")
@@ -146,6 +240,15 @@ impl Writer {
         }
     }
 
+    /// Writes how far the acknowledged log has come, where that is due.
+    fn bear_witness(&mut self, now: bool) {
+        if matches!(self.trust, Trust::Full) {
+            let newest = self.published.newest.load(Ordering::Acquire);
+            let witness = &mut self.files.witness;
+            witness.write_if_due(&self.connection, newest, now);
+        }
+    }
+
     pub(super) fn execute(&self, statement: &str) -> rusqlite::Result<()> {
         self.connection.prepare_cached(statement)?.execute([])?;
         Ok(())
@@ -153,7 +256,8 @@ impl Writer {
 }
 
 impl Engine for Writer {
-    async fn commit(&mut self, jobs: &mut [Job]) -> Result<(), Failure> {
+    async fn commit(&mut self, jobs: &mut [Job]) -> Result<bool, Failure> {
+        let changes = self.connection.total_changes();
         self.transact(jobs)?;
         let before = self
             .published
@@ -162,18 +266,20 @@ impl Engine for Writer {
         if before < self.last_position {
             self.published.moved.send_modify(|count| *count += 1);
         }
-        Ok(())
+        Ok(self.connection.total_changes() > changes)
     }
 
     async fn between_batches(&mut self) {
         self.checkpoint_if_due();
+        self.bear_witness(false);
     }
 
-    async fn finish(self) -> Result<(), Fault> {
+    async fn finish(mut self) -> Result<(), Fault> {
+        self.bear_witness(true);
         let Self {
             connection,
             published,
-            lock,
+            files,
             ..
         } = self;
         let checkpoint = connection
@@ -182,9 +288,18 @@ impl Engine for Writer {
         let closed = connection
             .close()
             .map_err(|(_, error)| fault::of_write(&error, false));
-        drop(lock);
+        files.guard.release();
+        drop(files.lock);
         // Last: whoever sees that it is gone may open the file.
         drop(published);
         checkpoint.and(closed)
+    }
+}
+
+/// The failure of a batch of which nothing was written, since the file is not ours alone.
+fn refuse(reason: String) -> Failure {
+    Failure {
+        culprit: None,
+        fault: Fault::ReadOnly { reason },
     }
 }

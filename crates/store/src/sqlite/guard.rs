@@ -1,0 +1,190 @@
+//! Whether the files of the store are still those that were opened.
+//!
+//! A file that was deleted, put in the place of another or cut short takes writes without a word:
+//! they go where nobody finds them. So the names are compared with what was opened after each
+//! commit, before anybody is answered. That costs three look-ups of names, some microseconds.
+
+use std::collections::HashSet;
+use std::fs::{File, Metadata, TryLockError};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::connection::beside;
+use crate::error::OpenError;
+
+/// A file, wherever it is named: the device and the number on it.
+type Identity = (u64, u64);
+
+/// The database files that this process has open.
+///
+/// A process that closes any descriptor of a file loses the locks that the engine has on it, so
+/// that a file which is open here already must not be opened to find that out.
+static OPENED: Mutex<Option<HashSet<Identity>>> = Mutex::new(None);
+
+/// The lock of a database file, and what the files of the store were when it was opened.
+#[derive(Debug)]
+pub(super) struct Guard {
+    path: PathBuf,
+    identity: Identity,
+    /// The lock on the database itself, whatever names it has; none once it is released.
+    lock: Mutex<Option<File>>,
+    /// Set once the engine has made all files.
+    watched: Mutex<Vec<Watched>>,
+}
+
+/// A file that must stay what it is.
+#[derive(Debug)]
+struct Watched {
+    path: PathBuf,
+    identity: Identity,
+    /// The most bytes that it was seen to have: it only grows while it is open.
+    bytes: AtomicU64,
+}
+
+/// Refuses a file that this process has open already, before anybody opens it.
+pub(super) fn refuse_opened(path: &Path) -> Result<(), OpenError> {
+    let Ok(metadata) = path.metadata() else {
+        // What is not there is not open, and everything else is found out when it is opened.
+        return Ok(());
+    };
+    let identity = identity_of(&metadata);
+    match &*opened() {
+        Some(known) if known.contains(&identity) => Err(OpenError::Locked {
+            path: path.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+impl Guard {
+    /// Locks an existing database file by its descriptor, so that a second name or a lock file that
+    /// somebody removed lets nobody in. The engine's own locks are of another kind, and do not
+    /// meet this one.
+    pub(super) fn lock(path: &Path) -> Result<Self, OpenError> {
+        let io = |error: std::io::Error| OpenError::Io {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        };
+        let locked = || OpenError::Locked {
+            path: path.to_owned(),
+        };
+        let identity = identity_of(&path.metadata().map_err(io)?);
+        let mut opened = opened();
+        let known = opened.get_or_insert_default();
+        if known.contains(&identity) {
+            return Err(locked());
+        }
+        let file = File::open(path).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(locked()),
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        known.insert(identity);
+        Ok(Self {
+            path: path.to_owned(),
+            identity,
+            lock: Mutex::new(Some(file)),
+            watched: Mutex::default(),
+        })
+    }
+
+    /// Notes what the files are from now on: the database, its log, and what readers share.
+    pub(super) fn watch(&self) -> Result<(), OpenError> {
+        let mut watched = Vec::new();
+        for suffix in ["", "-wal", "-shm"] {
+            let path = beside(&self.path, suffix);
+            let metadata = path.metadata().map_err(|error| OpenError::Io {
+                path: path.clone(),
+                reason: error.to_string(),
+            })?;
+            watched.push(Watched {
+                identity: identity_of(&metadata),
+                bytes: AtomicU64::new(metadata.len()),
+                path,
+            });
+        }
+        if watched[0].identity != self.identity {
+            return Err(OpenError::Io {
+                path: self.path.clone(),
+                reason: "another file was put in its place while it was opened".to_owned(),
+            });
+        }
+        *self.watched() = watched;
+        Ok(())
+    }
+
+    /// Says whether every file is still there under its name, and no shorter than it was.
+    ///
+    /// # Errors
+    ///
+    /// What has happened to which file, and the way out.
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.watched().iter().try_for_each(Watched::check)
+    }
+
+    /// Releases the lock, after the engine has closed the file.
+    pub(super) fn release(&self) {
+        let file = lock(&self.lock).take();
+        if file.is_some() {
+            drop(file);
+            opened().get_or_insert_default().remove(&self.identity);
+        }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Vec<Watched>> {
+        lock(&self.watched)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl Watched {
+    fn check(&self) -> Result<(), String> {
+        let path = self.path.display();
+        let metadata = match self.path.metadata() {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(format!(
+                    "the file {path} was deleted or moved away; put it back, or stop the service \
+                     and restore a copy"
+                ));
+            }
+            Err(error) => return Err(format!("the file {path} cannot be looked at: {error}")),
+        };
+        if identity_of(&metadata) != self.identity {
+            return Err(format!(
+                "another file was put in the place of {path}; put the former back, or stop the \
+                 service and begin it on the new one"
+            ));
+        }
+        let before = self.bytes.fetch_max(metadata.len(), Ordering::AcqRel);
+        if metadata.len() < before {
+            return Err(format!(
+                "the file {path} was cut from {before} to {} bytes; stop the service and restore a \
+                 copy",
+                metadata.len()
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn identity_of(metadata: &Metadata) -> Identity {
+    (metadata.dev(), metadata.ino())
+}
+
+fn opened() -> MutexGuard<'static, Option<HashSet<Identity>>> {
+    lock(&OPENED)
+}
+
+/// What stands under these locks is whole whenever they are free.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
