@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_store::{
-    Ack, Answer, Append, AppendError, Appended, Beat, Beaten, ChangePage, CreateError, Created,
-    Deadlines, DownSpan, DueGame, Fault, GameHead, GameKey, GamePage, GameRow, Games, ListCursor,
+    Ack, Answer, Append, AppendError, Appended, Beat, Beaten, ChangePage, CheckFrom, CheckedPart, CreateError, Created,
+    Deadlines, DownSpan, DueGame, Fault, GameHead, GameKey, GamePage, GameRow, Games, Integrity, ListCursor,
     ListFilter, Liveness, Log, LogCursor, NewGame, OpenQuestion, Postponement, Questions, Read,
     Ready, RequestKey, Store, StoreStats, StoredEntry, TailPage,
 };
@@ -178,6 +178,10 @@ impl Liveness for Apart {
         })
     }
 
+    fn set_back(&self, at_us: i64, step_max_us: i64) -> Ack<Vec<i64>, Fault> {
+        self.store.set_back(at_us, step_max_us)
+    }
+
     fn last_beat(&self) -> Read<'_, Option<i64>> {
         self.store.last_beat()
     }
@@ -199,6 +203,16 @@ impl Questions for Apart {
 
     fn settle_question(&self, key: GameKey, sequence: i64) -> Ack<(), Fault> {
         self.store.settle_question(key, sequence)
+    }
+}
+
+impl Integrity for Apart {
+    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
+        self.store.check(from, entries)
+    }
+
+    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
+        self.store.check_engine(limit)
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) enum Job {
     ClaimQuestions(Pending<QuestionClaim, Vec<OpenQuestion>, Fault>),
     Settle(Pending<OpenQuestion, (), Fault>),
     Beat(Pending<Beat, Beaten, Fault>),
+    SetBack(Pending<StepBack, Vec<i64>, Fault>),
 }
 
 /// A claim on games that are due; see [`Deadlines::claim_due`](crate::Deadlines::claim_due).
@@ -36,6 +37,13 @@ pub(crate) struct QuestionClaim {
     pub(crate) now_us: i64,
     pub(crate) hold_us: i64,
     pub(crate) limit: usize,
+}
+
+/// A clock that was set back; see [`Liveness::set_back`](crate::Liveness::set_back).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepBack {
+    pub(crate) at_us: i64,
+    pub(crate) step_max_us: i64,
 }
 
 /// A question that waits for its answer.
@@ -59,6 +67,7 @@ macro_rules! each {
             Job::ClaimQuestions($pending) => $result,
             Job::Settle($pending) => $result,
             Job::Beat($pending) => $result,
+            Job::SetBack($pending) => $result,
         }
     };
 }
@@ -71,7 +80,7 @@ impl Job {
             Self::Append(pending) => Some(&pending.question.key),
             Self::Postpone(pending) => Some(&pending.question.key),
             Self::Settle(pending) => Some(&pending.question.key),
-            Self::ClaimDue(_) | Self::ClaimQuestions(_) | Self::Beat(_) => None,
+            Self::ClaimDue(_) | Self::ClaimQuestions(_) | Self::Beat(_) | Self::SetBack(_) => None,
         }
     }
 

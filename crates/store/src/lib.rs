@@ -14,7 +14,7 @@
 //!    sequence and no request of a game comes twice.
 //!
 //! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
-//! [`Deadlines`], [`Liveness`], [`Questions`]. Entries are hash-chained from the name and genesis
+//! [`Deadlines`], [`Liveness`], [`Questions`], [`Integrity`]. Entries are hash-chained from the name and genesis
 //! of their game; see [`chain`].
 //!
 //! [`SqliteStore`] is the embedded engine: one file, and one commit for everything that waits.
@@ -30,6 +30,7 @@ mod deadlines;
 mod error;
 mod games;
 mod histogram;
+mod integrity;
 mod job;
 pub mod limits;
 mod liveness;
@@ -48,6 +49,7 @@ pub use games::{
     ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Write,
 };
 pub use histogram::Quantiles;
+pub use integrity::{CheckFrom, CheckedGame, CheckedPart, Damage, DamageFound, Integrity};
 pub use liveness::{Beat, Beaten, DownSpan, Liveness, ReplicaId};
 pub use log::{Change, ChangePage, Log, LogCursor, TailEntry, TailPage};
 pub use questions::{OpenQuestion, Questions};

@@ -103,6 +103,10 @@ pub const TAIL_BLOCKS_MAX: usize = 64;
 /// The writer checkpoints when the write-ahead log has grown to this many pages of 4 KiB.
 pub const CHECKPOINT_PAGES: i64 = 2_048;
 
+/// The steps back of a clock that are kept; see
+/// [`Liveness::set_back`](crate::Liveness::set_back).
+pub const CLOCK_STEPS_MAX: usize = 16;
+
 /// How often the witness beside the database is written at most while entries come; see
 /// [`OpenError::Lost`](crate::OpenError::Lost). The heartbeat of a service wakes the writer each
 /// second, so that what is older than two seconds is on record.

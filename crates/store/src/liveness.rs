@@ -22,6 +22,20 @@ pub trait Liveness: Send + Sync {
     /// [`Fault`] when the store cannot write.
     fn beat(&self, beat: Beat) -> Ack<Beaten, Fault>;
 
+    /// Moves signs of life and spans back where the last sign of life is more than `step_max_us`
+    /// after `at_us`, in microseconds since 1970-01-01T00:00:00Z: the clock that gave them ran
+    /// ahead. From then on the last one is of `at_us`; spans that end later come as much earlier,
+    /// and every game with a deadline is due.
+    ///
+    /// Returns by how much clocks ran ahead, for every step so far, the newest first: times of
+    /// games from before a step are that much later than those that follow it. A step is added to
+    /// those before it. At most [`CLOCK_STEPS_MAX`](crate::limits::CLOCK_STEPS_MAX), the newest.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] when the store cannot write.
+    fn set_back(&self, at_us: i64, step_max_us: i64) -> Ack<Vec<i64>, Fault>;
+
     /// Returns the last sign of life of all replicas, in microseconds since
     /// 1970-01-01T00:00:00Z; none before the first.
     ///

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::watch;
 
-use super::{SqliteStore, liveness, log, query};
+use super::{SqliteStore, integrity, liveness, log, query};
 use crate::ack::{Ack, Read};
 use crate::check;
 use crate::deadlines::{Deadlines, DueGame, Postponement};
@@ -13,7 +13,8 @@ use crate::games::{
     Answer, Append, Appended, Created, GameHead, GameKey, GamePage, GameRow, Games, ListCursor,
     ListFilter, NewGame, RequestKey, StoredEntry,
 };
-use crate::job::{DueClaim, Job, QuestionClaim};
+use crate::integrity::{CheckFrom, CheckedPart, Integrity};
+use crate::job::{DueClaim, Job, QuestionClaim, StepBack};
 use crate::limits;
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
@@ -166,6 +167,12 @@ impl Liveness for SqliteStore {
             .write_always(beat, check::FIXED_BYTES, Job::Beat)
     }
 
+    fn set_back(&self, at_us: i64, step_max_us: i64) -> Ack<Vec<i64>, Fault> {
+        let step = StepBack { at_us, step_max_us };
+        self.committer
+            .write_always(step, check::FIXED_BYTES, Job::SetBack)
+    }
+
     fn last_beat(&self) -> Read<'_, Option<i64>> {
         self.readers.read(liveness::last_beat)
     }
@@ -197,6 +204,20 @@ impl Questions for SqliteStore {
         let question = OpenQuestion { key, sequence };
         self.committer
             .write(question, check::FIXED_BYTES, Job::Settle)
+    }
+}
+
+impl Integrity for SqliteStore {
+    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
+        let (from, entries) = (from.clone(), page_rows(entries));
+        self.readers
+            .read(move |connection| integrity::check(connection, &from, entries))
+    }
+
+    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
+        let limit = page_rows(limit);
+        self.readers
+            .read(move |connection| integrity::check_engine(connection, limit))
     }
 }
 

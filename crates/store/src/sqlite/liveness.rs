@@ -1,8 +1,10 @@
 //! Signs of life, and the spans without them.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use super::writer::Writer;
+use crate::job::StepBack;
+use crate::limits;
 use crate::liveness::{Beat, Beaten, DownSpan};
 
 impl Writer {
@@ -57,6 +59,45 @@ impl Writer {
             .prepare_cached("SELECT coalesce(max(span_id), 0) FROM down_spans")?
             .query_row([], |row| row.get(0))?;
         Ok(Beaten { newest_span, found })
+    }
+
+    /// Moves back what a clock that ran ahead has left, where it did by more than a little.
+    pub(super) fn set_back(&mut self, step: StepBack) -> rusqlite::Result<Vec<i64>> {
+        let StepBack { at_us, step_max_us } = step;
+        let ahead_us = last_beat(&self.connection)?.map_or(0, |it| it.saturating_sub(at_us));
+        if ahead_us > step_max_us {
+            let both = params![at_us, ahead_us];
+            self.run("UPDATE replicas SET at_us = ?1 WHERE at_us > ?1", &[&at_us])?;
+            self.run(
+                "UPDATE OR REPLACE down_spans SET \
+                 from_us = iif(from_us > ?1, from_us - ?2, from_us), to_us = to_us - ?2 \
+                 WHERE to_us > ?1",
+                both,
+            )?;
+            self.run("DELETE FROM down_spans WHERE to_us <= from_us", &[])?;
+            self.run(
+                "UPDATE deadlines SET due_us = ?1, held_until_us = NULL WHERE due_us > ?1",
+                &[&at_us],
+            )?;
+            self.run("UPDATE clock_steps SET ahead_us = ahead_us + ?1", &[&ahead_us])?;
+            self.run("INSERT INTO clock_steps (ahead_us) VALUES (?1)", &[&ahead_us])?;
+            self.run(
+                "DELETE FROM clock_steps WHERE step_id <= \
+                 (SELECT max(step_id) FROM clock_steps) - ?1",
+                &[&(limits::CLOCK_STEPS_MAX as i64)],
+            )?;
+            // They have deadlines that are no more.
+            self.heads.clear();
+        }
+        self.connection
+            .prepare_cached("SELECT ahead_us FROM clock_steps ORDER BY step_id DESC")?
+            .query_map([], |row| row.get(0))?
+            .collect()
+    }
+
+    fn run(&self, statement: &str, values: &[&dyn ToSql]) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(statement)?.execute(values)?;
+        Ok(())
     }
 
     fn insert_span(&self, from_us: i64, to_us: i64) -> rusqlite::Result<DownSpan> {

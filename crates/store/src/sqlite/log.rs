@@ -31,7 +31,7 @@ impl Block {
         platform_id: i64,
         position: i64,
     ) -> rusqlite::Result<()> {
-        let number = position >> BLOCK_BITS;
+        let number = block_of(position);
         if self.number != number {
             *self = Block {
                 number,
@@ -45,6 +45,11 @@ impl Block {
         }
         Ok(())
     }
+}
+
+/// The block of a position.
+pub(super) fn block_of(position: i64) -> i64 {
+    position >> BLOCK_BITS
 }
 
 /// The newest position that was ever used.

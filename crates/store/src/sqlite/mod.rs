@@ -8,6 +8,7 @@ mod fault;
 mod guard;
 mod head;
 mod index;
+mod integrity;
 mod list;
 mod liveness;
 mod log;

@@ -4,7 +4,9 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
+use super::fault;
 use super::request::{Digest, Filter, digest};
+use crate::chain::{self, ChainError};
 use crate::games::{Answer, AnswerBody, GameHead, GameKey, GameRow, RequestKey, StoredEntry};
 use crate::limits::PAGE_BYTES;
 
@@ -51,10 +53,21 @@ pub(super) fn game_id(connection: &Connection, key: &GameKey) -> rusqlite::Resul
 
 /// The game of this name.
 pub(super) fn game(connection: &Connection, key: &GameKey) -> rusqlite::Result<Option<GameRow>> {
-    match game_id(connection, key)? {
-        Some(game_id) => game_row(connection, &key.platform, game_id).map(Some),
-        None => Ok(None),
+    let Some(game_id) = game_id(connection, key)? else {
+        return Ok(None);
+    };
+    let row = game_row(connection, &key.platform, game_id)?;
+    if chain_of(connection, game_id)? != chain::genesis(key, &row.genesis) {
+        return Err(fault::damaged("the genesis is not the one that was stored"));
     }
+    Ok(Some(row))
+}
+
+/// The first link of the chain of a game.
+fn chain_of(connection: &Connection, game_id: i64) -> rusqlite::Result<[u8; 32]> {
+    connection
+        .prepare_cached("SELECT chain FROM games WHERE game_id = ?1")?
+        .query_row([game_id], |row| row.get(0))
 }
 
 /// Where the game of this name stands.
@@ -210,7 +223,8 @@ pub(super) fn entry_answer(
         })
 }
 
-/// A page of the entries of a game.
+/// A page of the entries of a game. Each is compared with the one before it, so that what was
+/// changed is given to nobody.
 pub(super) fn entries(
     connection: &Connection,
     key: &GameKey,
@@ -221,22 +235,57 @@ pub(super) fn entries(
     let Some(game_id) = game_id(connection, key)? else {
         return Ok(page.rows);
     };
+    let mut after = after_sequence.max(0);
+    let (standing, _) = standing(connection, game_id)?;
+    if after >= standing.sequence {
+        return Ok(page.rows);
+    }
+    let mut places = positions(connection, game_id, (after - 1).max(0), limit + 1)?.into_iter();
+    let mut link = match after {
+        0 => chain_of(connection, game_id)?,
+        _ => chain_at(connection, game_id, places.next())?,
+    };
     let mut statement = connection.prepare_cached(
         "SELECT sequence, position, chain, bytes FROM entries \
          WHERE position = ?1 AND game_id = ?2",
     )?;
-    for position in positions(connection, game_id, after_sequence.max(0), limit)? {
-        if page.is_full() {
-            break;
+    while !page.is_full() && after < standing.sequence {
+        let sequence = after + 1;
+        let missing = || fault::damaged(format!("entry {sequence} is missing"));
+        let place = match places.next() {
+            Some(place) => place,
+            // Those that were looked for are all there.
+            None if page.rows.len() == limit => break,
+            None => return Err(missing()),
+        };
+        let entry = statement
+            .query_row([place, game_id], stored_entry)
+            .optional()?
+            .filter(|entry| entry.sequence == sequence)
+            .ok_or_else(missing)?;
+        link = chain::next(&link, &entry.bytes);
+        if entry.chain != link {
+            return Err(fault::damaged(ChainError::Broken { sequence }));
         }
-        let mut rows = statement.query([position, game_id])?;
-        page.fill(&mut rows, stored_entry, |entry| entry.bytes.len())?;
+        after = sequence;
+        page.push(entry, |entry| entry.bytes.len());
     }
     Ok(page.rows)
 }
 
+/// The link of the entry at a position, where there is one.
+fn chain_at(
+    connection: &Connection,
+    game_id: i64,
+    position: Option<i64>,
+) -> rusqlite::Result<[u8; 32]> {
+    connection
+        .prepare_cached("SELECT chain FROM entries WHERE position = ?1 AND game_id = ?2")?
+        .query_row(params![position, game_id], |row| row.get(0))
+}
+
 /// The positions of the entries of a game after a sequence, in order; at most `limit`.
-fn positions(
+pub(super) fn positions(
     connection: &Connection,
     game_id: i64,
     after: i64,

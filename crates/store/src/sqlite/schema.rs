@@ -237,6 +237,12 @@ CREATE TABLE replicas (
     at_us INTEGER NOT NULL,
     stopping INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+-- By how much the clock ran ahead before each step back, all later steps included; see
+-- `liveness.rs`.
+CREATE TABLE clock_steps (
+    step_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    ahead_us INTEGER NOT NULL
+) STRICT;
 CREATE TABLE down_spans (
     span_id INTEGER PRIMARY KEY AUTOINCREMENT,
     from_us INTEGER NOT NULL,

@@ -188,6 +188,9 @@ impl Writer {
                 pending.answer = Some(Ok(self.claim_questions(pending.question)?));
             }
             Job::Settle(pending) => pending.answer = Some(Ok(self.settle(&pending.question)?)),
+            Job::SetBack(pending) => {
+                pending.answer = Some(Ok(self.set_back(pending.question)?));
+            }
             Job::Beat(pending) => pending.answer = Some(Ok(self.beat(pending.question)?)),
         }
         Ok(())

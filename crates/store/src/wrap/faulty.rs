@@ -14,6 +14,7 @@ use crate::games::{
     Answer, Append, Appended, Created, GameHead, GameKey, GamePage, GameRow, Games, ListCursor,
     ListFilter, NewGame, RequestKey, StoredEntry,
 };
+use crate::integrity::{CheckFrom, CheckedPart, Integrity};
 use crate::limits;
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
@@ -324,6 +325,10 @@ impl<S: Store> Liveness for Faulty<S> {
         self.write(move |store| store.beat(beat))
     }
 
+    fn set_back(&self, at_us: i64, step_max_us: i64) -> Ack<Vec<i64>, Fault> {
+        self.write(move |store| store.set_back(at_us, step_max_us))
+    }
+
     fn last_beat(&self) -> Read<'_, Option<i64>> {
         self.store.last_beat()
     }
@@ -345,6 +350,16 @@ impl<S: Store> Questions for Faulty<S> {
 
     fn settle_question(&self, key: GameKey, sequence: i64) -> Ack<(), Fault> {
         self.write(move |store| store.settle_question(key, sequence))
+    }
+}
+
+impl<S: Store> Integrity for Faulty<S> {
+    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
+        self.store.check(from, entries)
+    }
+
+    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
+        self.store.check_engine(limit)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::games::{
     ListFilter, NewGame, RequestKey, StoredEntry,
 };
 use crate::histogram::{Histogram, Quantiles};
+use crate::integrity::{CheckFrom, CheckedPart, Integrity};
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
@@ -74,10 +75,13 @@ enum Method {
     ClaimDue,
     Postpone,
     Beat,
+    SetBack,
     LastBeat,
     DownSpans,
     ClaimQuestions,
     SettleQuestion,
+    Check,
+    CheckEngine,
     Ready,
     Close,
 }
@@ -97,10 +101,13 @@ const NAMES: [&str; Method::Close as usize + 1] = [
     "claim_due",
     "postpone",
     "beat",
+    "set_back",
     "last_beat",
     "down_spans",
     "claim_questions",
     "settle_question",
+    "check",
+    "check_engine",
     "ready",
     "close",
 ];
@@ -299,6 +306,11 @@ impl<S: Store> Liveness for Metered<S> {
         self.write(Method::Beat, self.store.beat(beat))
     }
 
+    fn set_back(&self, at_us: i64, step_max_us: i64) -> Ack<Vec<i64>, Fault> {
+        let ack = self.store.set_back(at_us, step_max_us);
+        self.write(Method::SetBack, ack)
+    }
+
     fn last_beat(&self) -> Read<'_, Option<i64>> {
         self.read(Method::LastBeat, self.store.last_beat())
     }
@@ -323,6 +335,18 @@ impl<S: Store> Questions for Metered<S> {
     fn settle_question(&self, key: GameKey, sequence: i64) -> Ack<(), Fault> {
         let ack = self.store.settle_question(key, sequence);
         self.write(Method::SettleQuestion, ack)
+    }
+}
+
+impl<S: Store> Integrity for Metered<S> {
+    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
+        let read = self.store.check(from, entries);
+        self.read(Method::Check, read)
+    }
+
+    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
+        let read = self.store.check_engine(limit);
+        self.read(Method::CheckEngine, read)
     }
 }
 

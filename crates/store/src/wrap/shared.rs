@@ -11,6 +11,7 @@ use crate::games::{
     Answer, Append, Appended, Created, GameHead, GameKey, GamePage, GameRow, Games, ListCursor,
     ListFilter, NewGame, RequestKey, StoredEntry,
 };
+use crate::integrity::{CheckFrom, CheckedPart, Integrity};
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
@@ -102,6 +103,10 @@ impl<S: Store + ?Sized> Liveness for Arc<S> {
         (**self).beat(beat)
     }
 
+    fn set_back(&self, at_us: i64, step_max_us: i64) -> Ack<Vec<i64>, Fault> {
+        (**self).set_back(at_us, step_max_us)
+    }
+
     fn last_beat(&self) -> Read<'_, Option<i64>> {
         (**self).last_beat()
     }
@@ -123,6 +128,16 @@ impl<S: Store + ?Sized> Questions for Arc<S> {
 
     fn settle_question(&self, key: GameKey, sequence: i64) -> Ack<(), Fault> {
         (**self).settle_question(key, sequence)
+    }
+}
+
+impl<S: Store + ?Sized> Integrity for Arc<S> {
+    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
+        (**self).check(from, entries)
+    }
+
+    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
+        (**self).check_engine(limit)
     }
 }
 
