@@ -11,6 +11,7 @@ mod position;
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -24,17 +25,23 @@ use commands::serve::ServeArguments;
 use commands::verify::VerifyArguments;
 use exit::{Exit, Failure, Outcome};
 
-/// The version, with the revision of the sources that it was built from.
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    " (",
-    env!("REFEREE_REVISION"),
-    ")"
-);
+/// The version, with the revision of what judges, which every record names as well, and the commit
+/// where it is known.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let commit = match env!("REFEREE_COMMIT") {
+        "" => String::new(),
+        commit => format!(", commit {commit}"),
+    };
+    format!(
+        "{} ({}{commit})",
+        referee_record::VERSION,
+        referee_record::REVISION
+    )
+});
 
 /// A chess referee: it rules on moves and games, with reasons, and forgets nothing.
 #[derive(Debug, Parser)]
-#[command(name = "referee", version = VERSION)]
+#[command(name = "referee")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -68,6 +75,7 @@ enum Command {
 fn command_line() -> clap::Command {
     let table = exit::table();
     Arguments::command()
+        .version(VERSION.as_str())
         .after_help(table.clone())
         .mut_subcommands(|command| command.after_help(table.clone()))
 }

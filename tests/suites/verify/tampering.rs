@@ -497,8 +497,8 @@ async fn what_another_version_ruled_may_differ_but_not_the_board() {
 }
 
 /// Every byte of an entry counts, but for the request id and the principal, which nothing rests on,
-/// the version, which says that the ruling may differ, and the server's own time, of which only the
-/// order can be known. A record that is signed holds them too.
+/// the version and the revision, which say that the ruling may differ, and the server's own time, of
+/// which only the order can be known. A record that is signed holds them too.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_byte_of_an_entry_can_be_changed() {
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
@@ -541,6 +541,7 @@ fn bare(mut event: v1::GameEvent) -> v1::GameEvent {
     }
     if let Some(judge) = &mut event.judged_by {
         judge.referee_version.clear();
+        judge.revision.clear();
     }
     event
 }
