@@ -1,5 +1,5 @@
-//! Says which commit is built, where that is known: what `REFEREE_COMMIT` holds, else what git says of
-//! this tree. What judges has a revision of its own, which needs neither.
+//! Says which commit is built, where that is known: what `REFEREE_COMMIT` holds, else what git says
+//! of this tree. What judges has a revision of its own, which needs neither.
 
 use std::path::Path;
 use std::process::Command;

@@ -19,6 +19,7 @@
 //! | `corrections` | what is final, and corrections before that |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
+//! | `old_games` | stores of before, read as they were |
 //! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
@@ -44,6 +45,7 @@ mod grpcurl;
 mod limits;
 mod masters;
 mod mating;
+mod old_games;
 mod pgn_games;
 mod playing;
 mod profiles;

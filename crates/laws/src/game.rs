@@ -200,8 +200,8 @@ impl Game {
         Game::play_through(profile, start, false)
     }
 
-    /// Begins a game that was created before, judged like a new one: only the limits of today do not
-    /// count.
+    /// Begins a game that was created before, judged like a new one: only the limits of today do
+    /// not count.
     ///
     /// # Errors
     ///

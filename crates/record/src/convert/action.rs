@@ -45,8 +45,8 @@ pub fn read_action(message: &v1::Action) -> Result<Submitted, Error> {
     read_wanted(message, fields)
 }
 
-/// Reads an action that was recorded, to judge it again: the service itself may have named it, as an
-/// import does, and the limits of today do not count.
+/// Reads an action that was recorded, to judge it again: the service itself may have named it, as
+/// an import does, and the limits of today do not count.
 ///
 /// # Errors
 ///
