@@ -11,6 +11,7 @@
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
+//! | `baseline` | what breaks the contract is caught |
 //! | `bad_input` | the status and details of what cannot be judged |
 //! | `bounds` | every limit of a request, at the limit and one above |
 //! | `ranges` | fields out of range, and pages |
@@ -36,6 +37,7 @@
 mod all_games;
 mod articles;
 mod bad_input;
+mod baseline;
 mod bounds;
 mod conformance;
 mod corrections;
