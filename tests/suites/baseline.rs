@@ -63,6 +63,10 @@ fn what_breaks_the_contract_is_caught() {
         assert!(built.status.success(), "{case}: {built:?}");
         let compared = run(&folder, &["breaking", "--against", before]);
         let is_broken = case["breaks"] != "";
-        assert_eq!(compared.status.success(), !is_broken, "{case}: {compared:?}");
+        assert_eq!(
+            compared.status.success(),
+            !is_broken,
+            "{case}: {compared:?}"
+        );
     }
 }

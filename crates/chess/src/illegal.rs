@@ -195,6 +195,18 @@ impl IllegalMove {
         })
     }
 
+    /// Writes that no piece of a kind can reach the square, of those that the text names.
+    fn write_unreachable(&self, f: &mut fmt::Formatter<'_>, role: Role) -> fmt::Result {
+        write!(f, "{} has no {role}", self.turn)?;
+        match self.within {
+            (Some(file), Some(rank)) => write!(f, " on {}", Square::at(file, rank))?,
+            (Some(file), None) => write!(f, " on the {}-file", file.to_char())?,
+            (None, Some(rank)) => write!(f, " on rank {}", rank.to_char())?,
+            (None, None) => {}
+        }
+        write!(f, " that can reach {}", self.to)
+    }
+
     /// Writes how the piece does move.
     fn write_rule(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.article {
@@ -263,16 +275,7 @@ impl fmt::Display for IllegalMove {
         let (to, turn, king) = (self.to, self.turn, self.king);
         match self.reason {
             IllegalReason::EmptySquare => match (self.from, self.piece) {
-                (None, Some(piece)) => {
-                    write!(f, "{turn} has no {}", piece.role)?;
-                    match self.within {
-                        (Some(file), Some(rank)) => write!(f, " on {}", Square::at(file, rank))?,
-                        (Some(file), None) => write!(f, " on the {}-file", file.to_char())?,
-                        (None, Some(rank)) => write!(f, " on rank {}", rank.to_char())?,
-                        (None, None) => {}
-                    }
-                    write!(f, " that can reach {to}")
-                }
+                (None, Some(piece)) => self.write_unreachable(f, piece.role),
                 (from, _) => write!(f, "there is no piece on {}", from.unwrap_or(to)),
             },
             IllegalReason::OpponentPiece => {

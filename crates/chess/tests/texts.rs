@@ -68,8 +68,8 @@ fn the_reason_against_a_move_is_named_with_its_article_pieces_and_squares() {
     }
 }
 
-/// T2-78: where a sentence says that a side has no such piece that can reach a square, no legal move
-/// of such a piece goes there.
+/// T2-78: where a sentence says that a side has no such piece that can reach a square, no legal
+/// move of such a piece goes there.
 #[test]
 fn what_is_said_of_reaching_a_square_is_so() {
     let files = std::iter::once(String::new()).chain(('a'..='h').map(String::from));
