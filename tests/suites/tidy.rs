@@ -23,6 +23,11 @@ const STORY: &str = "one story, told and asserted step by step";
 const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("crates/laws/src/outcome.rs", "sentence", EXHAUSTIVE),
     (
+        "crates/referee/src/commands/game/action_words.rs",
+        "kind",
+        EXHAUSTIVE,
+    ),
+    (
         "crates/perft/tests/published.rs",
         "statistics_are_the_published_ones",
         DATA,
@@ -116,6 +121,10 @@ const REAL_TIME: &[(&str, &str)] = &[
     ("tests/src/pair.rs", "waits for signs of life of servers"),
     ("tests/src/process.rs", "waits for a process"),
     ("tests/suites/crash.rs", "kills a process"),
+    (
+        "tests/suites/interop/backends.rs",
+        "kills a process and waits for others",
+    ),
     (
         "tests/suites/sequences/games.rs",
         "measures what a process answers",
