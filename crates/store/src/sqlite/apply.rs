@@ -268,8 +268,7 @@ impl Writer {
         } else {
             "INSERT OR ROLLBACK INTO entries (position, log_position, platform_id, game_id, \
              sequence, previous, request, request_rest, content_hash, update_time_us, chain, \
-             bytes) \
-             VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+             bytes) VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
         };
         self.connection.prepare_cached(statement)?.execute(params![
             self.last_position + 1,
