@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_store::{
-    Ack, Answer, Append, AppendError, Appended, Beat, Beaten, ChangePage, CheckFrom, CheckedPart, CreateError, Created,
-    Deadlines, DownSpan, DueGame, Fault, GameHead, GameKey, GamePage, GameRow, Games, Integrity, ListCursor,
-    ListFilter, Liveness, Log, LogCursor, NewGame, OpenQuestion, Postponement, Questions, Read,
-    Ready, RequestKey, Store, StoreStats, StoredEntry, TailPage,
+    Ack, Answer, Append, AppendError, Appended, Beat, Beaten, ChangePage, CheckFrom, CheckedPart,
+    CreateError, Created, Deadlines, DownSpan, DueGame, Fault, GameHead, GameKey, GamePage,
+    GameRow, Games, Integrity, ListCursor, ListFilter, Liveness, Log, LogCursor, NewGame,
+    OpenQuestion, Postponement, Questions, Read, Ready, RequestKey, Store, StoreStats, StoredEntry,
+    TailPage,
 };
 use tokio::sync::watch;
 

@@ -8,8 +8,10 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
 
 use crate::limits;
@@ -22,6 +24,10 @@ pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// The time in microseconds since 1970-01-01T00:00:00Z.
     fn now_us(&self) -> i64;
 
+    /// How long threads of this process have worked so far, in microseconds, all added up: it does
+    /// not grow while the process stands still.
+    fn busy_us(&self) -> i64;
+
     /// Waits until the clock shows at least `at_us`. Dropping the wait is safe.
     fn sleep_until(&self, at_us: i64) -> Sleep;
 
@@ -33,12 +39,14 @@ pub trait Clock: Send + Sync + fmt::Debug + 'static {
 
 /// The clock of the machine: monotonic, set by the time of day once, when it is made.
 ///
-/// The time of day may be set back while the service runs, and the clock of the service does not
-/// follow. It begins no earlier than the last sign of life in the store, as far as that is
-/// believable (see `MachineClock::after`).
-#[derive(Debug)]
+/// The time of day may be set while the service runs, and the clock of the service does not follow.
+/// It goes on while the machine sleeps, so that such a time is seen to have passed. It begins no
+/// earlier than the last sign of life in the store, as far as that is believable (see
+/// `MachineClock::after`).
+#[derive(Clone, Copy, Debug)]
 pub struct MachineClock {
-    start: tokio::time::Instant,
+    /// What the machine had counted when the clock was made.
+    start_counted_us: i64,
     start_us: i64,
 }
 
@@ -46,8 +54,9 @@ impl MachineClock {
     /// A clock that begins with the time of day, but not before `last_us`, the last sign of life
     /// of a process before, in microseconds since 1970.
     ///
-    /// A machine whose clock was set back a little, by at most an hour, goes on from `last_us`; one
-    /// that is further behind is believed, since then the last sign of life was wrong.
+    /// A machine whose clock was set back a little, by at most 10 s, goes on from `last_us`; one
+    /// that is further behind is believed, since then the last sign of life was wrong. What that
+    /// has left in the store is moved back when the service begins.
     ///
     /// # Examples
     ///
@@ -61,7 +70,7 @@ impl MachineClock {
     #[must_use]
     pub fn after(last_us: Option<i64>) -> MachineClock {
         MachineClock {
-            start: tokio::time::Instant::now(),
+            start_counted_us: counted_us(COUNTER),
             start_us: start_us(machine_us(), last_us),
         }
     }
@@ -69,14 +78,46 @@ impl MachineClock {
 
 impl Clock for MachineClock {
     fn now_us(&self) -> i64 {
-        self.start_us.saturating_add(us(self.start.elapsed()))
+        let passed_us = counted_us(COUNTER).saturating_sub(self.start_counted_us);
+        self.start_us.saturating_add(passed_us)
+    }
+
+    fn busy_us(&self) -> i64 {
+        counted_us(ClockId::ProcessCPUTime)
     }
 
     fn sleep_until(&self, at_us: i64) -> Sleep {
-        let wait_us = at_us.saturating_sub(self.start_us);
-        let at = self.start + Duration::from_micros(u64::try_from(wait_us).unwrap_or_default());
-        Box::pin(tokio::time::sleep_until(at))
+        let clock = *self;
+        Box::pin(async move {
+            loop {
+                let left_us = u64::try_from(at_us.saturating_sub(clock.now_us()));
+                match left_us {
+                    Ok(left_us) if left_us > 0 => {
+                        // Timers stand still while the machine sleeps.
+                        let left = Duration::from_micros(left_us);
+                        tokio::time::sleep(left.min(limits::CLOCK_LOOK_INTERVAL)).await;
+                    }
+                    _ => return,
+                }
+            }
+        })
     }
+}
+
+/// What counts the time that passes, also while the machine sleeps.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const COUNTER: ClockId = ClockId::Boottime;
+/// What counts the time that passes.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const COUNTER: ClockId = ClockId::Monotonic;
+
+/// Reads a counter of the machine, in microseconds.
+fn counted_us(counter: ClockId) -> i64 {
+    let counted = clock_gettime(counter);
+    counted
+        .tv_sec
+        .saturating_mul(1_000_000)
+        .saturating_add(counted.tv_nsec / 1_000)
 }
 
 /// A clock that stands still until it is moved.
@@ -95,6 +136,8 @@ impl Clock for MachineClock {
 #[derive(Clone, Debug)]
 pub struct ManualClock {
     now_us: Arc<watch::Sender<i64>>,
+    /// How long the process stood still so far.
+    still_us: Arc<AtomicI64>,
 }
 
 impl ManualClock {
@@ -104,7 +147,15 @@ impl ManualClock {
         let (now_us, _) = watch::channel(now_us);
         ManualClock {
             now_us: Arc::new(now_us),
+            still_us: Arc::default(),
         }
+    }
+
+    /// Moves the clock on by a time in which the process got no turn, and wakes as
+    /// [`advance`](Self::advance) does, by which the process always works.
+    pub fn stand_still(&self, duration: Duration) {
+        self.still_us.fetch_add(us(duration), Ordering::AcqRel);
+        self.advance(duration);
     }
 
     /// Moves the clock on, and wakes who waits for a time that it now shows.
@@ -117,6 +168,11 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now_us(&self) -> i64 {
         *self.now_us.borrow()
+    }
+
+    fn busy_us(&self) -> i64 {
+        self.now_us()
+            .saturating_sub(self.still_us.load(Ordering::Acquire))
     }
 
     fn sleep_until(&self, at_us: i64) -> Sleep {
@@ -172,17 +228,29 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_a_little_is_not_followed() {
-        let hour_us = us(limits::CLOCK_STEP_MAX);
+        let most_us = us(limits::CLOCK_STEP_MAX);
         for (machine_us, last_us, expected) in [
             (10, None, 10),
             (10, Some(7), 10),
             (10, Some(10), 10),
             (10, Some(12), 12),
-            (10, Some(10 + hour_us), 10 + hour_us),
-            (10, Some(11 + hour_us), 10),
+            (10, Some(10 + most_us), 10 + most_us),
+            (10, Some(11 + most_us), 10),
         ] {
             assert_eq!(start_us(machine_us, last_us), expected, "{last_us:?}");
         }
+    }
+
+    #[test]
+    fn a_process_that_stands_still_does_not_work() {
+        let clock = ManualClock::at_us(5);
+        clock.advance(Duration::from_micros(3));
+        let busy_us = clock.busy_us();
+        clock.stand_still(Duration::from_micros(4));
+        assert_eq!((clock.now_us(), clock.busy_us()), (12, busy_us));
+        let clock = MachineClock::after(None);
+        let (now_us, busy_us) = (clock.now_us(), clock.busy_us());
+        assert!(clock.now_us() >= now_us && clock.busy_us() >= busy_us && busy_us > 0);
     }
 
     #[tokio::test]

@@ -91,6 +91,11 @@ pub enum ServiceError {
         /// What it said, without names of files or machines.
         reason: &'static str,
     },
+    /// What is stored of a game is not what was written.
+    RecordDamaged {
+        /// What does not hold.
+        what: String,
+    },
     /// The bytes of a message cannot be read.
     MalformedMessage {
         /// What is wrong with them.
@@ -130,7 +135,9 @@ impl ServiceError {
 
     /// Returns the error of a record that does not hold together.
     pub(crate) fn damaged(what: &str) -> ServiceError {
-        ServiceError::Invalid(referee_record::Error::damaged(what))
+        ServiceError::RecordDamaged {
+            what: what.to_owned(),
+        }
     }
 
     /// Returns the error of a creation that the store did not take.
@@ -218,6 +225,7 @@ impl fmt::Display for ServiceError {
             Self::DeadlineExceeded => f.write_str("the time of the call is over"),
             Self::ShuttingDown => f.write_str("the server is shutting down"),
             Self::StoreUnavailable { reason } => f.write_str(reason),
+            Self::RecordDamaged { what } => write!(f, "the stored record is damaged: {what}"),
             Self::MalformedMessage { reason } => {
                 write!(f, "the bytes of a message cannot be read: {reason}")
             }
@@ -233,7 +241,10 @@ impl std::error::Error for ServiceError {}
 
 impl From<referee_record::Error> for ServiceError {
     fn from(error: referee_record::Error) -> ServiceError {
-        ServiceError::Invalid(error)
+        match error {
+            referee_record::Error::Damaged { what } => ServiceError::RecordDamaged { what },
+            error => ServiceError::Invalid(error),
+        }
     }
 }
 
@@ -248,6 +259,7 @@ impl From<Fault> for ServiceError {
             Fault::ReadOnly { .. } => ServiceError::StoreUnavailable {
                 reason: "the store takes no writes now, and nothing was written",
             },
+            Fault::Damaged { what } => ServiceError::RecordDamaged { what },
             Fault::Unknown => ServiceError::StoreUnavailable {
                 reason: "whether the store took the write is not known",
             },

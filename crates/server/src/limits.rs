@@ -63,8 +63,11 @@ pub const MATE_NODES_DEFAULT: u64 = 2_000_000;
 /// The greatest number of positions that it may visit: some seconds.
 pub const MATE_NODES_MAX: u64 = 10_000_000;
 /// How far behind the last sign of life the clock of the machine may be at the start, so that the
-/// service goes on from that: steps of a clock that is being set, not years.
-pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(3_600);
+/// service goes on from that. What is further behind is believed, since the clock ran ahead before.
+pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(10);
+/// How long a wait for a time of the service goes on before it looks at the clock again: a machine
+/// that slept is later than its timers know.
+pub const CLOCK_LOOK_INTERVAL: Duration = Duration::from_secs(10);
 /// How long after its deadline a flag is found to have fallen. Longer than a move that arrived in
 /// time may be on its way to its turn at the record; from then on the record itself keeps the
 /// order.
@@ -153,6 +156,26 @@ pub const QUESTION_HOLD: Duration = Duration::from_secs(120);
 pub const QUESTION_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the process gives a sign of life.
 pub const PROCESS_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the thread of the signs of life looks whether the process stood still.
+pub const PROCESS_LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// The shortest time for which a process that stood still counts as having been down: longer than
+/// a thread that is due waits for its turn on a busy machine.
+pub const PROCESS_STALL_MIN: Duration = Duration::from_millis(500);
+/// How often the store is asked whether it reads and writes.
+pub const READINESS_INTERVAL: Duration = Duration::from_secs(1);
+/// How long it may take to answer that.
+pub const READINESS_PATIENCE: Duration = Duration::from_secs(3);
+/// How often in a row it must have answered well before a service that was not ready is ready
+/// again, so that a disk that is full but for a moment does not make readiness flap.
+pub const READINESS_GOOD_MIN: u32 = 3;
+/// How often the background walk checks another part of the store.
+pub const WALK_INTERVAL: Duration = Duration::from_secs(1);
+/// The entries of such a part: all of a store of a million in less than two hours.
+pub const WALK_ENTRIES_MAX: usize = 200;
+/// The pause of that walk between its end and its next beginning.
+pub const WALK_PAUSE: Duration = Duration::from_secs(600);
+/// The damaged games that the walk remembers, so that each is told of once.
+pub const WALK_DAMAGED_MAX: usize = 4_096;
 /// The longest time without a sign of life of any process that running processes may leave: after
 /// a longer one the service counts as having been down, and clocks as having stood still.
 pub const PROCESS_SILENCE_MAX: Duration = Duration::from_secs(5);

@@ -16,12 +16,11 @@ use tonic::codec::CompressionEncoding;
 use tonic::service::Routes;
 use tonic::transport::Server as Transport;
 use tonic::transport::server::TcpIncoming;
-use tonic_health::ServingStatus;
-use tonic_health::server::{HealthReporter, health_reporter};
+use tonic_health::server::health_reporter;
 use tower::layer::util::{Identity, Stack};
 use uuid::Uuid;
 
-use crate::background::Background;
+use crate::background::{Background, readiness};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::games::{CacheLimits, Games};
@@ -96,15 +95,6 @@ impl std::error::Error for ServeError {
     }
 }
 
-/// The names that health is asked for, besides the empty one for the whole server: each service,
-/// and two for probes.
-const HEALTH_NAMES: [&str; 4] = [
-    "referee.v1.RulesService",
-    "referee.v1.GameService",
-    "readiness",
-    "liveness",
-];
-
 /// A server that does not run yet.
 pub struct Server {
     listener: TcpListener,
@@ -163,12 +153,15 @@ impl Server {
         let _stops = stop.clone().drop_guard();
         let tasks = TaskTracker::new();
         let games = self.begin_games(&tasks).await?;
-        let questions = self.store.clone();
-        let background = Background::start(&games, questions).map_err(ServeError::Thread)?;
+        let store = self.store.clone();
+        let background = Background::start(&games, store.clone()).map_err(ServeError::Thread)?;
+        let heartbeat = Arc::clone(&games.heartbeat);
         let routes = self
             .routes(games, &tasks, &stop)?
             .add_service(health_service);
-        set_health(&health, ServingStatus::Serving).await;
+        // From the signal on it says that nothing is served.
+        let ready = readiness::run(store, heartbeat, health, stop.clone());
+        let ready = tasks.spawn(ready);
         let incoming = TcpIncoming::from(self.listener).with_nodelay(Some(true));
         let serving = transport(&self.options)
             .add_routes(routes)
@@ -179,7 +172,9 @@ impl Server {
             () = stop.cancelled() => None,
         };
         stop.cancel();
-        set_health(&health, ServingStatus::NotServing).await;
+        if ready.await.is_err() {
+            tracing::error!("the job that tells health did not end well");
+        }
         let drained = async {
             let serving = async {
                 match ended {
@@ -257,14 +252,4 @@ fn transport(options: &ServerOptions) -> Transport<Layers> {
         .http2_keepalive_timeout(Some(limits::KEEPALIVE_TIMEOUT))
         .layer(CallerLayer::open(&options.platform))
         .layer(TransportErrorLayer)
-}
-
-async fn set_health(health: &HealthReporter, status: ServingStatus) {
-    for name in HEALTH_NAMES {
-        // A process that drains is alive.
-        if name != "liveness" || status == ServingStatus::Serving {
-            health.set_service_status(name, status).await;
-        }
-    }
-    health.set_service_status("", status).await;
 }

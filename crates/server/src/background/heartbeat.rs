@@ -34,8 +34,27 @@ impl Thread {
     }
 }
 
-/// Gives signs of life until the service stops, and a last one then.
+/// Gives signs of life until the service stops, and a last one then; meanwhile it looks whether the
+/// process gets its turns.
 async fn run(heartbeat: Arc<Heartbeat>, stop: CancellationToken) {
+    tokio::select! {
+        () = beat(&heartbeat, stop) => {}
+        () = look(&heartbeat) => {}
+    }
+}
+
+/// Looks whether the process stood still, without an end. It does not wait for the store, unless
+/// something has to be put on record.
+async fn look(heartbeat: &Heartbeat) {
+    loop {
+        heartbeat.wait_to_look().await;
+        if let Err(error) = heartbeat.look().await {
+            tracing::error!(%error, "a time in which the process stood still could not be stored");
+        }
+    }
+}
+
+async fn beat(heartbeat: &Heartbeat, stop: CancellationToken) {
     loop {
         let stopping = tokio::select! {
             () = heartbeat.wait() => false,

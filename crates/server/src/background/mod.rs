@@ -5,13 +5,15 @@ mod adjudicator;
 mod flags;
 mod heartbeat;
 mod log;
+pub(crate) mod readiness;
+mod walk;
 
 use std::sync::Arc;
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use referee_store::Questions;
+use referee_store::Store;
 
 use crate::games::Games;
 
@@ -29,15 +31,14 @@ impl Background {
     /// # Errors
     ///
     /// Where the system has no thread for the signs of life.
-    pub(crate) fn start(
-        games: &Arc<Games>,
-        questions: Arc<dyn Questions>,
-    ) -> std::io::Result<Background> {
+    pub(crate) fn start(games: &Arc<Games>, store: Arc<dyn Store>) -> std::io::Result<Background> {
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         tasks.spawn(flags::run(Arc::clone(games), stop.clone()));
         tasks.spawn(log::run(Arc::clone(games), stop.clone()));
+        let questions = Arc::clone(&store);
         tasks.spawn(adjudicator::run(Arc::clone(games), questions, stop.clone()));
+        tasks.spawn(walk::run(Arc::clone(&games.registry), store, stop.clone()));
         tasks.close();
         let heartbeat = heartbeat::Thread::start(Arc::clone(&games.heartbeat), stop.clone())?;
         Ok(Background {

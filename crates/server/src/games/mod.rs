@@ -130,7 +130,7 @@ impl Games {
     pub(crate) async fn read(&self, key: &GameKey) -> Result<Arc<RecordedGame>, ServiceError> {
         let game = self.registry.read(key).await?;
         let slot = self.registry.place(key);
-        let is_owed = self.keeper.is_owed(&game.folded.game);
+        let is_owed = self.keeper.is_owed(&game.folded);
         // Who has the turn at the game settles what it is owed anyway.
         if is_owed && slot.turn.try_lock().is_ok() {
             let (keeper, key) = (Arc::clone(&self.keeper), key.clone());

@@ -163,6 +163,11 @@ impl GameRegistry {
         Err(ServiceError::overloaded())
     }
 
+    /// Forgets the copy of a game, so that the next read finds what is on disk.
+    pub(crate) fn forget(&self, key: &GameKey) {
+        self.cache.place(key).forget();
+    }
+
     /// The place of a game in memory.
     pub(crate) fn place(&self, key: &GameKey) -> Arc<GameSlot> {
         self.cache.place(key)

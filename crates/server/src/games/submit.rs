@@ -66,7 +66,9 @@ pub(crate) async fn submit(
         if let Some(answer) = refuse_stale(keeper, &slot, &submission, sequence).await? {
             return Ok(answer);
         }
-        let Some(now) = time_of(&game.folded.game, told_time, arrival_us)? else {
+        let ahead_us = keeper.ahead_us(&game.folded);
+        let event_us = arrival_us.saturating_add(ahead_us);
+        let Some(now) = time_of(&game.folded.game, told_time, event_us)? else {
             if is_behind(keeper, &slot, &game).await? {
                 continue;
             }
@@ -74,7 +76,7 @@ pub(crate) async fn submit(
             let answer = find_answer(keeper, key, &submission).await?;
             return answer.ok_or_else(|| ServiceError::field("action.platform_time.at", BACKWARDS));
         };
-        if let Some(at_us) = keeper.settles_at_us(&game.folded.game, now) {
+        if let Some(at_us) = keeper.settles_at_us(&game.folded, now) {
             // A move that arrived before the flag fell may still be on its way to the record.
             drop(turn);
             keeper.wait_until(at_us).await;
@@ -82,7 +84,8 @@ pub(crate) async fn submit(
         }
         let when = When {
             game: now,
-            event_us: arrival_us,
+            event_us,
+            ahead_us,
         };
         let written = keeper.writer.write(&turn, &game, &submission, when).await?;
         if let Some(response) = written {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use referee_chess::Color;
 use referee_laws::{Game, Time};
-use referee_record::{Finding, time_us};
+use referee_record::{Finding, FoldedGame, time_us};
 use referee_store::{AppendError, Deadlines, DownSpan, GameKey, Liveness, Postponement};
 
 use super::heartbeat::Heartbeat;
@@ -52,13 +52,21 @@ impl Timekeeper {
         self.clock.now_us()
     }
 
+    /// By how much the time line of a game is ahead of the service; see [`Heartbeat::ahead_us`].
+    pub(crate) fn ahead_us(&self, folded: &FoldedGame) -> i64 {
+        self.heartbeat.ahead_us(folded.update_time_us)
+    }
+
     /// Until when an action has to wait that reached a game after the flag fell, so that moves
-    /// that came before are in the record; none where it need not wait.
-    pub(crate) fn settles_at_us(&self, game: &Game, arrival: Time) -> Option<i64> {
-        let (_, deadline) = game
+    /// that came before are in the record; none where it need not wait. The arrival is on the time
+    /// line of the game, the answer on that of the service.
+    pub(crate) fn settles_at_us(&self, folded: &FoldedGame, arrival: Time) -> Option<i64> {
+        let (_, deadline) = folded
+            .game
             .deadline()
             .filter(|&(_, deadline)| arrival > deadline)?;
         let settled_us = time_us(deadline).saturating_add(us(limits::FLAG_SETTLING));
+        let settled_us = settled_us.saturating_sub(self.ahead_us(folded));
         (settled_us > self.now_us()).then_some(settled_us)
     }
 
@@ -69,9 +77,12 @@ impl Timekeeper {
 
     /// Whether a game is owed down time: whether its clock runs since before the end of some.
     /// That is a property of the game as it stands, so it does not matter who looked at it when.
-    pub(crate) fn is_owed(&self, game: &Game) -> bool {
-        let newest_end_ms = ms_of(self.heartbeat.newest_end_us());
-        game.running_since()
+    pub(crate) fn is_owed(&self, folded: &FoldedGame) -> bool {
+        let newest_end_us = self.heartbeat.newest_end_us();
+        let newest_end_ms = ms_of(newest_end_us.saturating_add(self.ahead_us(folded)));
+        folded
+            .game
+            .running_since()
             .is_some_and(|since| since.ms() < newest_end_ms)
     }
 
@@ -83,10 +94,10 @@ impl Timekeeper {
         self.heartbeat.note_silence().await?;
         for _ in 0..limits::DOWN_SPANS_SETTLED_MAX {
             let game = self.writer.registry.read_known(turn.slot).await?;
-            if !self.is_owed(&game.folded.game) {
+            if !self.is_owed(&game.folded) {
                 return Ok(game);
             }
-            match self.find_owed(&game.folded.game).await? {
+            match self.find_owed(&game.folded).await? {
                 None => return Ok(game),
                 Some(owed) => self.record_owed(turn, &game, owed).await?,
             }
@@ -96,16 +107,28 @@ impl Timekeeper {
     }
 
     /// The oldest span of down time that a running clock has not been given back, and how many
-    /// milliseconds of it.
-    async fn find_owed(&self, game: &Game) -> Result<Option<(DownSpan, u64)>, ServiceError> {
+    /// milliseconds of it; on the time line of the game.
+    async fn find_owed(
+        &self,
+        folded: &FoldedGame,
+    ) -> Result<Option<(DownSpan, u64)>, ServiceError> {
+        let (game, ahead_us) = (&folded.game, self.ahead_us(folded));
         let Some(since) = game.running_since() else {
             return Ok(None);
         };
         let spans = self
             .liveness
-            .down_spans(time_us(since), limits::DOWN_SPANS_READ_MAX)
+            .down_spans(
+                time_us(since).saturating_sub(ahead_us),
+                limits::DOWN_SPANS_READ_MAX,
+            )
             .await?;
         Ok(spans.into_iter().find_map(|span| {
+            let span = DownSpan {
+                from_us: span.from_us.saturating_add(ahead_us),
+                to_us: span.to_us.saturating_add(ahead_us),
+                ..span
+            };
             let down_ms = game.down_ms(ms_of(span.from_us), ms_of(span.to_us))?;
             Some((span, down_ms))
         }))
@@ -137,6 +160,7 @@ impl Timekeeper {
         let when = When {
             game: Time::from_ms(ms_of(span.to_us)).unwrap_or_default(),
             event_us: span.to_us,
+            ahead_us: self.ahead_us(&game.folded),
         };
         self.record_finding(turn, game, finding, when).await
     }
@@ -153,6 +177,7 @@ impl Timekeeper {
         let when = When {
             game: down,
             event_us: time_us(down),
+            ahead_us: self.ahead_us(&game.folded),
         };
         self.record_finding(turn, game, finding, when).await
     }
@@ -169,6 +194,7 @@ impl Timekeeper {
             // Nothing passes any more on the time line of the game.
             game: game.folded.game.conduct().time,
             event_us: at_us,
+            ahead_us: self.ahead_us(&game.folded),
         };
         self.record_finding(turn, game, finding, when).await
     }
@@ -201,6 +227,8 @@ impl Timekeeper {
             // The time comes first: a process that stands still behind it lets no flag fall.
             let now_us = self.now_us();
             let game = self.settle_down_time(&turn).await?;
+            let ahead_us = self.ahead_us(&game.folded);
+            let now_us = now_us.saturating_add(ahead_us);
             let fallen = game.folded.game.deadline().filter(|&(_, deadline)| {
                 let settled_us = time_us(deadline).saturating_add(us(limits::FLAG_SETTLING));
                 now_us > settled_us
@@ -220,7 +248,7 @@ impl Timekeeper {
             let postponement = Postponement {
                 key: key.clone(),
                 expected_sequence: game.folded.sequence,
-                deadline_us: game.folded.deadline_us(),
+                deadline_us: (game.folded.deadline_us()).map(|it| it.saturating_sub(ahead_us)),
             };
             match self.deadlines.postpone(postponement).await {
                 Ok(()) => return Ok(()),

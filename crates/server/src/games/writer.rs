@@ -65,6 +65,8 @@ pub(crate) struct When {
     pub(crate) game: Time,
     /// For the record, in microseconds since 1970.
     pub(crate) event_us: i64,
+    /// By how much the time line of the game is ahead of the service, in microseconds.
+    pub(crate) ahead_us: i64,
 }
 
 /// Judges and appends.
@@ -126,7 +128,7 @@ impl Writer {
             previous: game.chain,
             request: request_key(&submission.message),
             content_hash: submission.content_hash,
-            write: store_write(write),
+            write: store_write(write, when.ahead_us),
         };
         match self.registry.records().append(append).await {
             Ok(Appended::Stored { chain, .. }) => {
@@ -195,7 +197,8 @@ pub(crate) fn read_answer(answer: &Answer) -> Result<v1::SubmitActionResponse, S
     }
 }
 
-fn store_write(write: PendingWrite) -> Write {
+/// What the store keeps: the game is due on the time line of the service.
+fn store_write(write: PendingWrite, ahead_us: i64) -> Write {
     match write {
         PendingWrite::Entry {
             bytes,
@@ -207,7 +210,7 @@ fn store_write(write: PendingWrite) -> Write {
             bytes,
             state: state.into(),
             update_time_us,
-            deadline_us,
+            deadline_us: deadline_us.map(|it| it.saturating_sub(ahead_us)),
             asks,
         },
         PendingWrite::Refusal { answer } => Write::Refusal { answer },

@@ -44,9 +44,12 @@ impl v1::game_service_server::GameService for GamesService {
         let caller = Caller::of(&request)?;
         let key = Self::key(&caller, "name", &request.get_ref().name)?;
         let game = self.games.read(&key).await?;
+        // On the time line of the game, with which its clocks are compared.
+        let ahead_us = self.games.keeper.ahead_us(&game.folded);
+        let read_us = self.games.now_us().saturating_add(ahead_us);
         Ok(Response::new(v1::GetGameResponse {
             game: Some(game.folded.view()),
-            read_time: Some(write_us(self.games.now_us())),
+            read_time: Some(write_us(read_us)),
         }))
     }
 

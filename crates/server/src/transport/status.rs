@@ -137,6 +137,7 @@ impl ServiceError {
                 Reason::StoreUnavailable,
                 format!("{reason}; repeat the request with the same request_id"),
             ),
+            Self::RecordDamaged { what } => damaged_parts(what),
             Self::MalformedMessage { reason } => Parts::new(
                 Code::InvalidArgument,
                 Reason::MalformedMessage,
@@ -256,6 +257,14 @@ fn invariant_parts(what: &str) -> Parts {
     )
 }
 
+fn damaged_parts(what: &str) -> Parts {
+    Parts::new(
+        Code::DataLoss,
+        ErrorReason::RecordDamaged,
+        format!("what is stored of the game is damaged: {what}; restore a copy of the store"),
+    )
+}
+
 /// What the contract says to a request that is missing something, or malformed.
 fn invalid_parts(invalid: &Invalid) -> Parts {
     use ErrorReason as Reason;
@@ -287,9 +296,8 @@ fn invalid_parts(invalid: &Invalid) -> Parts {
         .with("move", text)
         .with("illegal_reason", reason)
         .at(field.clone(), description.clone()),
-        Invalid::Damaged { .. } | Invalid::Misjudged { .. } => {
-            invariant_parts(&invalid.to_string())
-        }
+        Invalid::Damaged { what } => damaged_parts(what),
+        Invalid::Misjudged { .. } => invariant_parts(&invalid.to_string()),
     }
 }
 

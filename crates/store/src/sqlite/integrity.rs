@@ -322,9 +322,7 @@ impl Walk<'_> {
             ),
             (
                 "refusals of each scope",
-                one(
-                    "SELECT coalesce(sum(refusals), 0) FROM refusal_counts WHERE game_id = ?1",
-                )?,
+                one("SELECT coalesce(sum(refusals), 0) FROM refusal_counts WHERE game_id = ?1")?,
                 head.refusals,
             ),
         ];
@@ -385,7 +383,9 @@ impl Walk<'_> {
             let row = self
                 .connection
                 .prepare_cached(&next)?
-                .query_row([after], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?)))
+                .query_row([after], |row| {
+                    Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?))
+                })
                 .optional()?;
             let Some((game_id, has_game)) = row else {
                 return Ok(following(stage));

@@ -79,8 +79,14 @@ impl Writer {
                 "UPDATE deadlines SET due_us = ?1, held_until_us = NULL WHERE due_us > ?1",
                 &[&at_us],
             )?;
-            self.run("UPDATE clock_steps SET ahead_us = ahead_us + ?1", &[&ahead_us])?;
-            self.run("INSERT INTO clock_steps (ahead_us) VALUES (?1)", &[&ahead_us])?;
+            self.run(
+                "UPDATE clock_steps SET ahead_us = ahead_us + ?1",
+                &[&ahead_us],
+            )?;
+            self.run(
+                "INSERT INTO clock_steps (ahead_us) VALUES (?1)",
+                &[&ahead_us],
+            )?;
             self.run(
                 "DELETE FROM clock_steps WHERE step_id <= \
                  (SELECT max(step_id) FROM clock_steps) - ?1",

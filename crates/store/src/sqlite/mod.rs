@@ -27,8 +27,8 @@ use std::sync::atomic::AtomicI64;
 
 use tokio::sync::watch;
 
-pub use self::options::SqliteOptions;
 use self::guard::Guard;
+pub use self::options::SqliteOptions;
 use self::readers::Readers;
 use self::witness::Witness;
 use self::writer::{Files, Published, Writer};

@@ -2,7 +2,7 @@
 //!
 //! Every function runs in a transaction of its caller and so sees one state.
 
-use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault;
 use super::request::{Digest, Filter, digest};
@@ -393,20 +393,6 @@ impl<T> Page<T> {
 
     pub(super) fn is_full(&self) -> bool {
         self.rows.len() >= self.limit || self.bytes >= PAGE_BYTES
-    }
-
-    pub(super) fn fill(
-        &mut self,
-        rows: &mut Rows<'_>,
-        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-        size: impl Fn(&T) -> usize,
-    ) -> rusqlite::Result<()> {
-        while !self.is_full()
-            && let Some(row) = rows.next()?
-        {
-            self.push(read(row)?, &size);
-        }
-        Ok(())
     }
 
     pub(super) fn push(&mut self, row: T, size: impl Fn(&T) -> usize) {

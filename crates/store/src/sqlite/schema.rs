@@ -11,7 +11,7 @@ const FIRST_VERSION: i64 = 5;
 
 /// The migrations, oldest first. A migration that was released is never edited; a change is a new
 /// one.
-const MIGRATIONS: &[&str] = &[FIRST];
+const MIGRATIONS: &[&str] = &[FIRST, CLOCK_STEPS];
 
 /// Games, their entries, and what must survive beside them.
 ///
@@ -237,16 +237,19 @@ CREATE TABLE replicas (
     at_us INTEGER NOT NULL,
     stopping INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
--- By how much the clock ran ahead before each step back, all later steps included; see
--- `liveness.rs`.
-CREATE TABLE clock_steps (
-    step_id INTEGER PRIMARY KEY AUTOINCREMENT,
-    ahead_us INTEGER NOT NULL
-) STRICT;
 CREATE TABLE down_spans (
     span_id INTEGER PRIMARY KEY AUTOINCREMENT,
     from_us INTEGER NOT NULL,
     to_us INTEGER NOT NULL UNIQUE
+) STRICT;
+";
+
+/// By how much the clock ran ahead before each step back, all later steps included; see
+/// `liveness.rs`.
+const CLOCK_STEPS: &str = "
+CREATE TABLE clock_steps (
+    step_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    ahead_us INTEGER NOT NULL
 ) STRICT;
 ";
 

@@ -99,3 +99,42 @@ pub(crate) async fn finds_what_no_replica_lived_through(store: &dyn Store) {
     assert_eq!(store.beat(beat(1, 131)).await, nothing(2));
     assert_eq!(store.beat(beat(2, 131)).await, nothing(2));
 }
+
+/// A clock that ran ahead leaves nothing behind when it is right again.
+pub(crate) async fn a_clock_that_ran_ahead_is_set_back(store: &dyn Store) {
+    assert_eq!(store.set_back(100, 10).await, Ok(Vec::new()));
+    assert_eq!(store.beat(beat(1, 100)).await, nothing(0));
+    assert_eq!(store.beat(last_of(1, 101)).await, nothing(0));
+    // A process whose clock is 1,000 ahead: a span that never was, and one that was.
+    assert_eq!(store.beat(beat(2, 1_100)).await, found(1, 101, 1_100));
+    assert_eq!(store.beat(beat(2, 1_104)).await, nothing(1));
+    assert_eq!(store.beat(beat(2, 1_112)).await, found(2, 1_104, 1_112));
+    assert_eq!(store.beat(beat(2, 1_115)).await, nothing(2));
+    // A little is no step.
+    assert_eq!(store.set_back(1_105, 10).await, Ok(Vec::new()));
+    assert_eq!(store.last_beat().await, Ok(Some(1_115)));
+    assert_eq!(store.set_back(125, 10).await, Ok(vec![990]));
+    assert_eq!(store.last_beat().await, Ok(Some(125)));
+    let spans = [(1, 101, 110), (2, 114, 122)];
+    let spans = spans.map(|(id, from_us, to_us)| DownSpan { id, from_us, to_us });
+    assert_eq!(store.down_spans(0, 10).await, Ok(spans.to_vec()));
+    // Signs of life count again, and a step is taken once.
+    assert_eq!(store.set_back(126, 10).await, Ok(vec![990]));
+    assert_eq!(store.beat(last_of(3, 126)).await, nothing(2));
+    assert_eq!(store.beat(beat(4, 133)).await, found(3, 126, 133));
+    // A second one adds to the first.
+    assert_eq!(store.beat(beat(4, 500)).await, found(4, 133, 500));
+    assert_eq!(store.set_back(140, 10).await, Ok(vec![360, 1_350]));
+    for _ in 0..40 {
+        let last_us = store
+            .last_beat()
+            .await
+            .expect("it reads")
+            .expect("it lives");
+        store.beat(beat(4, last_us + 100)).await.expect("it writes");
+        store.set_back(last_us + 1, 10).await.expect("it writes");
+    }
+    let steps = store.set_back(200, 10).await.expect("it writes");
+    assert_eq!(steps.len(), referee_store::limits::CLOCK_STEPS_MAX);
+    assert!(steps.is_sorted(), "{steps:?}");
+}

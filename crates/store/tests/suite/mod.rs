@@ -96,6 +96,7 @@ macro_rules! store_tests {
             finds_the_time_before_the_first_beat
             a_replica_beside_a_live_one_finds_nothing
             finds_what_no_replica_lived_through
+            a_clock_that_ran_ahead_is_set_back
             asks_until_it_is_settled
             holds_questions_that_are_claimed
             asks_again_at_once

@@ -68,6 +68,9 @@ fn errors() -> Vec<ServiceError> {
         ServiceError::DeadlineExceeded,
         ServiceError::ShuttingDown,
         ServiceError::StoreUnavailable { reason: "is gone" },
+        ServiceError::RecordDamaged {
+            what: "entry 3".to_owned(),
+        },
         ServiceError::MalformedMessage {
             reason: "no message".to_owned(),
         },
