@@ -247,7 +247,7 @@ impl Deployment {
                 sleep(duration).await;
                 signal(process.id(), "CONT");
             }
-            Self::Pair(pair) => pair.fall_silent(duration),
+            Self::Pair(pair) => pair.stand_still(duration),
         }
     }
 

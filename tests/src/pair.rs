@@ -288,6 +288,24 @@ impl Pair {
         self.start_servers().await;
     }
 
+    /// Stops both servers, sets the clock back, and starts two others on the same store.
+    ///
+    /// # Panics
+    ///
+    /// Where they do not end well or do not come up again.
+    pub async fn restart_set_back(&mut self, by: Duration) {
+        self.stop();
+        assert!(self.ended(PATIENCE).await, "both end well");
+        let by_us = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        self.clock = ManualClock::at_us(self.now_us() - by_us);
+        self.start_servers().await;
+    }
+
+    /// Lets time go by in one leap, in which neither server gets a turn.
+    pub fn stand_still(&self, duration: Duration) {
+        self.clock.stand_still(duration);
+    }
+
     /// Drops the first server in the middle of its work, and returns its view of the store.
     pub async fn drop_first(&mut self) -> Arc<Apart> {
         let server = self.servers.remove(0);

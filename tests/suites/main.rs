@@ -29,6 +29,7 @@
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `questions` | histories that went on after a draw |
+//! | `store_truth` | files that are taken away, replaced, cut, written to or damaged |
 //! | `timekeeping` | flags, bonuses, pauses and down time, to the millisecond |
 //! | `two_servers` | two servers on one store: what one writes, and a disk that is slow or fails |
 //! | `discovery` | reflection in both versions |
@@ -67,6 +68,7 @@ mod required;
 mod rooms;
 mod sequences;
 mod service;
+mod store_truth;
 mod tidy;
 mod timekeeping;
 mod two_servers;

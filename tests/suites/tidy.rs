@@ -143,6 +143,18 @@ const REAL_TIME: &[(&str, &str)] = &[
         "tests/suites/two_servers/time.rs",
         "waits until an action waits for its turn",
     ),
+    (
+        "tests/suites/store_truth/mod.rs",
+        "waits until a process notices what happened to its files",
+    ),
+    (
+        "tests/suites/store_truth/loss.rs",
+        "waits until a process has put on record how far it came",
+    ),
+    (
+        "crates/store/tests/sqlite/truth.rs",
+        "waits until a store has put on record how far it came",
+    ),
     ("tests/suites/all_games.rs", "waits until a stream is full"),
     (
         "tests/suites/watching.rs",

@@ -159,6 +159,7 @@ impl Server {
         let routes = self
             .routes(games, &tasks, &stop)?
             .add_service(health_service);
+        readiness::begin(&health).await;
         // From the signal on it says that nothing is served.
         let ready = readiness::run(store, heartbeat, health, stop.clone());
         let ready = tasks.spawn(ready);

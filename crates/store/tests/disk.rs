@@ -6,8 +6,8 @@
 use std::process::Command;
 
 use referee_store::{
-    Append, AppendError, Appended, CreateError, Fault, GameKey, Games, Ready, SqliteOptions,
-    SqliteStore, Store, limits,
+    Append, AppendError, Appended, CreateError, Deadlines, Fault, GameKey, Games, Ready,
+    SqliteOptions, SqliteStore, Store, limits,
 };
 use suite::{
     appends, at_once, bytes, check_record, create, new_game, note, refusal, store_one, writing,
@@ -111,6 +111,9 @@ async fn check_full(store: &SqliteStore, key: &GameKey, games: &[GameKey], store
         matches!(created, Err(CreateError::Fault(Fault::ReadOnly { .. }))),
         "{created:?}"
     );
+    // A claim that finds nothing writes nothing, and says nothing of the disk.
+    let due = store.claim_due(1, 1, 1, 10).await;
+    assert_eq!(due, Ok(Vec::new()));
     let ready = store.ready().await;
     assert!(
         matches!(

@@ -29,6 +29,7 @@ on_both!(
     nobody_is_charged_for_the_time_after_a_kill,
     a_flag_falls_by_itself_after_a_restart,
     nobody_is_charged_while_the_process_stands_still,
+    a_short_pause_is_charged_to_nobody,
 );
 
 /// Writes into the store of a dead process that it lived until a time.
@@ -171,6 +172,31 @@ async fn nobody_is_charged_while_the_process_stands_still(referee: Deployment) {
     );
     check_ledger(&record, 7_000);
     verify(&referee, "frozen").await;
+}
+
+/// Shorter than what the signs of life alone can tell.
+async fn a_short_pause_is_charged_to_nobody(referee: Deployment) {
+    let mut games = referee.games().await;
+    begin(&mut games, "bullet", timed(CLOCK_DECIDES, "10")).await;
+    let still = Duration::from_secs(3);
+    referee.stand_still(still).await;
+    let moved = act(&mut games, "bullet", Seat::White, make_move("e4")).await;
+    let ruling = moved.ruling.unwrap_or_default();
+    assert_eq!(ruling.verdict(), Verdict::Accepted, "{ruling:?}");
+    let record = events(&mut games, "bullet").await;
+    let [start, down, moved] = &record[..] else {
+        panic!("{record:#?}")
+    };
+    let Some(Found::DownTime(span)) = found(down) else {
+        panic!("{down:#?}")
+    };
+    // All but the tenth of a second after which the process looks at itself, and what it worked.
+    let given_ms = ms(Some(span));
+    let still_ms = still.as_millis() as i64;
+    assert!(given_ms > still_ms - 600, "{given_ms} of {still_ms} ms");
+    assert!(given_ms < event_ms(moved) - event_ms(start), "{record:#?}");
+    check_ledger(&record, 10_000);
+    verify(&referee, "bullet").await;
 }
 
 /// A time at which the service was alive for the last time is written into its store, which only a

@@ -7,6 +7,7 @@
 
 mod down;
 mod flags;
+mod healing;
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -24,6 +24,13 @@ const HEALTH_NAMES: [(&str, bool); 5] = [
     ("liveness", false),
 ];
 
+/// Tells that the service begins.
+pub(crate) async fn begin(health: &HealthReporter) {
+    for (name, _) in HEALTH_NAMES {
+        health.set_service_status(name, status(true)).await;
+    }
+}
+
 /// Tells until the service stops, and then that it serves no more.
 pub(crate) async fn run(
     store: Arc<dyn Store>,
@@ -32,11 +39,6 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) {
     let mut state = State::default();
-    for (name, _) in HEALTH_NAMES {
-        health
-            .set_service_status(name, ServingStatus::Serving)
-            .await;
-    }
     loop {
         tokio::select! {
             () = tokio::time::sleep(limits::READINESS_INTERVAL) => {}

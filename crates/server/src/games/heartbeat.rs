@@ -165,10 +165,8 @@ impl Heartbeat {
                 *self.seen() = Seen::look(&*self.clock);
                 // It lived until then, and is silent since.
                 let until_us = at_us.saturating_sub(still_us);
-                let before = self.give(until_us, silence_max_us, stopping);
-                let now = self.give(at_us, still_us - 1, stopping);
-                before.await?;
-                now.await
+                self.give(until_us, silence_max_us, stopping).await?;
+                self.give(at_us, still_us - 1, stopping).await
             }
         }
     }

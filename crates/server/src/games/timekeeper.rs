@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use referee_chess::Color;
-use referee_laws::{Game, Time};
+use referee_laws::Time;
 use referee_record::{Finding, FoldedGame, time_us};
 use referee_store::{AppendError, Deadlines, DownSpan, GameKey, Liveness, Postponement};
 

@@ -1,8 +1,9 @@
 //! Whether the files of the store are still those that were opened.
 //!
 //! A file that was deleted, put in the place of another or cut short takes writes without a word:
-//! they go where nobody finds them. So the names are compared with what was opened after each
-//! commit, before anybody is answered. That costs three look-ups of names, some microseconds.
+//! they go where nobody finds them. So the names are compared with what was opened before each
+//! batch is written, and after its commit before anybody is answered. That costs six look-ups of
+//! names, some microseconds a batch.
 
 use std::collections::HashSet;
 use std::fs::{File, Metadata, TryLockError};

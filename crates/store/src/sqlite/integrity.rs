@@ -58,6 +58,8 @@ pub(super) fn check(
     from: &CheckFrom,
     entries: usize,
 ) -> rusqlite::Result<CheckedPart> {
+    // What is on the disk is asked for, and not what the connection remembers of it.
+    connection.release_memory()?;
     let mut walk = Walk {
         connection,
         part: CheckedPart::default(),
@@ -131,9 +133,10 @@ impl Walk<'_> {
             let Some(game) = next_game(self.connection, after)? else {
                 return Ok(following(0));
             };
-            self.left -= 1;
             // The game in which the part before ended may be gone.
             let begun = within.take().filter(|it| it.game_id == game.game_id);
+            // A game costs as much as an entry, once: every part comes further.
+            self.left -= usize::from(begun.is_none());
             match self.game(&game, begun) {
                 Ok(Some(further)) => within = Some(further),
                 Ok(None) => after = game.game_id,
@@ -352,10 +355,10 @@ impl Walk<'_> {
         match stage.checked_sub(1).and_then(|index| BY_GAME.get(index)) {
             Some(table) => self.rows_of_games(stage, table, after),
             None if stage == ENTRIES => {
-                let statement = "SELECT position, heads.game_id IS NULL \
+                let statement = "SELECT entries.position, heads.game_id IS NULL \
                      OR entries.sequence > heads.sequence \
                      FROM entries LEFT JOIN heads USING (game_id) \
-                     WHERE position > ?1 ORDER BY position LIMIT ?2";
+                     WHERE entries.position > ?1 ORDER BY entries.position LIMIT ?2";
                 self.rows_by_number(stage, "entries", statement, after)
             }
             None => {

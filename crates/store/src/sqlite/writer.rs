@@ -133,15 +133,13 @@ impl Writer {
     /// Refuses to write to a file of which it is known that it is not ours alone. One that was
     /// moved away and is back under its name is.
     fn refuse_untrusted(&mut self) -> Result<(), Failure> {
-        let refused = match self.trust {
-            Trust::Full | Trust::Uncounted => Ok(()),
-            Trust::Displaced => self.files.guard.check(),
-            Trust::Broken => Err(WRITTEN_TO.to_owned()),
-        };
-        match refused {
-            Ok(()) if self.trust == Trust::Displaced => self.trust = Trust::Full,
-            Ok(()) => {}
-            Err(reason) => return Err(refuse(reason)),
+        if self.trust == Trust::Broken {
+            return Err(refuse(WRITTEN_TO.to_owned()));
+        }
+        // What was cut off is as long as before once more is written behind it.
+        self.files.guard.check().map_err(refuse)?;
+        if self.trust == Trust::Displaced {
+            self.trust = Trust::Full;
         }
         Ok(())
     }
