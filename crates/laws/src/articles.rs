@@ -405,7 +405,16 @@ impl Citation {
     pub fn of(article: &'static str) -> Citation {
         cite(article)
     }
+
+    /// Returns whether the rule profile of the game says so, and no article.
+    #[must_use]
+    pub fn is_of_profile(&self) -> bool {
+        self.article == PROFILE
+    }
 }
+
+/// What is cited where no article of the Laws decides, but the profile of the game.
+const PROFILE: &str = "profile";
 
 /// Returns the citation of an article.
 ///
@@ -417,7 +426,7 @@ pub(crate) fn cite(article: &'static str) -> Citation {
         .find(|(name, _)| *name == article)
         .map_or("", |(_, text)| text);
     // What no article of the Laws says, the profile of the game does.
-    let edition = if article == "profile" {
+    let edition = if article == PROFILE {
         "RULE-PROFILE"
     } else {
         EDITION

@@ -12,7 +12,9 @@ use referee_api::v1;
 use referee_laws::{Action, Judgment, Seat, Time};
 use referee_record::convert::stored::stored_event;
 use referee_record::{Finding, PendingEvent, PendingWrite, answer_of, build_event, hash_action};
-use referee_store::{Answer, AnswerBody, Append, AppendError, Appended, Fault, RequestKey, Write};
+use referee_store::{
+    Answer, AnswerBody, Append, AppendError, Appended, Fault, GameKey, RequestKey, Write,
+};
 use tokio::sync::{MutexGuard, Notify};
 
 use super::feed::RecordedEvent;
@@ -71,7 +73,7 @@ pub(crate) struct When {
 pub(crate) struct Writer {
     pub(crate) registry: Arc<GameRegistry>,
     /// Where judgments run that may take the mate solver.
-    judgments: WorkPool,
+    pub(super) judgments: WorkPool,
     /// Told when a question was left for the adjudicator.
     asked: Arc<Notify>,
 }
@@ -120,14 +122,8 @@ impl Writer {
             }
             _ => None,
         };
-        let append = Append {
-            key: slot.key.clone(),
-            expected_sequence: game.folded.sequence,
-            previous: game.chain,
-            request: request_key(&submission.message),
-            content_hash: submission.content_hash,
-            write: store_write(write),
-        };
+        let (request, hash) = (request_key(&submission.message), submission.content_hash);
+        let append = append_of(&slot.key, game, request, hash, write);
         match self.registry.records().append(append).await {
             Ok(Appended::Stored { chain, .. }) => {
                 if let (Some(event), Some(folded)) = (&response.event, after) {
@@ -136,7 +132,7 @@ impl Writer {
                     self.registry.go_on(slot, game, sent);
                 }
                 if asks {
-                    self.asked.notify_one();
+                    self.asked();
                 }
                 Ok(Some(response))
             }
@@ -162,6 +158,11 @@ impl Writer {
         }
     }
 
+    /// Tells the adjudicator that a question was left.
+    pub(super) fn asked(&self) {
+        self.asked.notify_one();
+    }
+
     /// Judges an action: away from the threads that answer where it may take the mate solver,
     /// which can take a second.
     async fn judge(
@@ -176,6 +177,24 @@ impl Writer {
         let (game, action) = (Arc::clone(game), action.clone());
         let judge = move || game.folded.game.judge(&action, now);
         self.judgments.run(judge).await
+    }
+}
+
+/// What is put to the store: something that was judged on a game as its record has it.
+pub(super) fn append_of(
+    key: &GameKey,
+    game: &RecordedGame,
+    request: RequestKey,
+    content_hash: [u8; 32],
+    write: PendingWrite,
+) -> Append {
+    Append {
+        key: key.clone(),
+        expected_sequence: game.folded.sequence,
+        previous: game.chain,
+        request,
+        content_hash,
+        write: store_write(write),
     }
 }
 
