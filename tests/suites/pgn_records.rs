@@ -337,11 +337,12 @@ async fn what_bars_an_import_has_a_place() {
     let refused = [
         ("1. e4 e4 *", "illegal", "1", "7", Some("1")),
         (
-            "1. f3 e5 2. g4 Qh4# 3. e4 0-1",
+            "[FEN \"8/8/4k3/8/8/3p4/2K5/8 w - - 0 1\"]\n\n1. Kxd3 Kd6 *",
             "went on",
-            "1",
-            "30",
-            Some("4"),
+            "3",
+            "14",
+            Some("1"),
+        ),
         ),
         ("1. f3 e5 2. g4 Qh4# 1-0", "another result", "1", "24", None),
         ("[Event \"x\"]\n\n1. e4 {open", "not closed", "3", "7", None),
@@ -400,6 +401,8 @@ async fn a_big_import_ends_in_time_or_stops_and_goes_on() {
         asked.set_timeout(time);
         match games.import_pgn(asked).await {
             Ok(imported) => break imported.into_inner().game.expect("a game"),
+            // The client has a watch of its own, which is faster where the machine is busy.
+            Err(status) if status.code() == Code::Cancelled => {}
             Err(status) => {
                 assert_eq!(status.code(), Code::DeadlineExceeded, "{status:?}");
                 assert_eq!(details(&status).reason, "DEADLINE_EXCEEDED", "{status:?}");
