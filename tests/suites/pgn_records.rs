@@ -163,7 +163,20 @@ fn times(text: &str) -> Vec<String> {
     commands.map(ToOwned::to_owned).collect()
 }
 
-fn text_of(record: &Value) -> String {
+/// The request that imports a record of the file.
+pub(crate) fn import_of(record: &Value, game_id: &str, pgn: &str) -> v1::ImportPgnRequest {
+    let profile = record["profile"].as_str();
+    v1::ImportPgnRequest {
+        rule_profile: profile.map(|name| v1::RuleProfile {
+            name: name.to_owned(),
+            ..v1::RuleProfile::default()
+        }),
+        ..import(game_id, pgn)
+    }
+}
+
+/// The text of a record of the file.
+pub(crate) fn text_of(record: &Value) -> String {
     if let Some(pgn) = record["pgn"].as_str() {
         return pgn.to_owned();
     }
@@ -183,12 +196,7 @@ async fn what_a_record_says_survives_and_nothing_is_added() {
         let mut text = text_of(&record);
         for round in ["", "-again"] {
             let game_id = format!("{id}{round}");
-            let mut request = import(&game_id, &text);
-            request.rule_profile = record["profile"].as_str().map(|name| v1::RuleProfile {
-                name: name.to_owned(),
-                ..v1::RuleProfile::default()
-            });
-            let imported = games.import_pgn(request).await;
+            let imported = games.import_pgn(import_of(&record, &game_id, &text)).await;
             let imported = imported.unwrap_or_else(|status| panic!("{game_id}: {status:?}"));
             let imported = imported.into_inner();
             let faults = imported.faults;
@@ -342,7 +350,6 @@ async fn what_bars_an_import_has_a_place() {
             "3",
             "14",
             Some("1"),
-        ),
         ),
         ("1. f3 e5 2. g4 Qh4# 1-0", "another result", "1", "24", None),
         ("[Event \"x\"]\n\n1. e4 {open", "not closed", "3", "7", None),

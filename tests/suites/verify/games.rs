@@ -17,6 +17,7 @@ use tonic::Code;
 
 use super::record::Record;
 use super::{act, export, play_sample, run, start_with_key, timed, verify_text};
+use crate::pgn_records::{import_of, text_of};
 
 /// After this time something hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -327,4 +328,20 @@ async fn the_record_of_an_imported_game_is_sound() {
     // Five moves, one clock that the text sets forward, and the result.
     let record = export(&referee, "imported");
     verify_text(record.as_bytes(), &[]).expect(0, "-: 7 entries verified");
+}
+
+/// Whatever a text says of clocks and ends, what is made of it can be proved.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_records_of_imports_of_all_kinds_are_sound() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let mut ids = Vec::new();
+    for record in lines("pgn/records.jsonl") {
+        let id = record["id"].as_str().expect("a name").to_lowercase();
+        let request = import_of(&record, &id, &text_of(&record));
+        games.import_pgn(request).await.expect("imported");
+        ids.push(id);
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    verify_all(&referee, folder.path(), &ids);
 }

@@ -26,7 +26,8 @@ pub(crate) struct ExportArguments {
     /// The resource name of the game, such as `games/board-1`.
     #[arg(required_unless_present = "pgn")]
     name: Option<String>,
-    /// Write Portable Game Notation: of the game, or of all games where none is named, newest first.
+    /// Write Portable Game Notation: of the game, or where none is named of all games, newest
+    /// first.
     #[arg(long)]
     pgn: bool,
     /// Only games with this label, such as `round=3`; it can be given several times.

@@ -66,8 +66,8 @@ fn write_game(live: &FoldedGame, told: &Told) -> String {
     game.export().to_string()
 }
 
-/// The rule book and the article of a citation; of a rule that no article has, the profile and where
-/// it was read.
+/// The rule book and the article of a citation; of a rule that no article has, the profile and
+/// where it was read.
 fn source_of(live: &FoldedGame, citation: &Citation) -> String {
     if !citation.is_of_profile() {
         return format!("{} {}", citation.edition, citation.article);

@@ -68,7 +68,8 @@ fn keep_tags(game: &Game, tell: &mut dyn FnMut(String)) -> Vec<v1::GameTag> {
     let mut tags = Vec::new();
     let mut bytes = 0;
     for (name, value) in game.tags.iter() {
-        if name == Tags::WHITE || name == Tags::BLACK {
+        // What is wrong with a result was told when it was read.
+        if [Tags::WHITE, Tags::BLACK, Tags::RESULT].contains(&name) {
             continue;
         }
         if is_told_by_the_game(name) {
