@@ -147,6 +147,10 @@ impl Stage {
         if ended.err.contains("panicked") {
             return wrong("it panics");
         }
+        let obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        if ended.out.contains(obeyed) || ended.err.contains(obeyed) {
+            return wrong("it writes a control character");
+        }
         for name in row["absent"].as_array().into_iter().flatten() {
             if self.folder.join(name.as_str().expect("a name")).exists() {
                 return wrong(&format!("it leaves {name} behind"));
@@ -288,8 +292,18 @@ fn manual_pages_and_completions_know_every_command() {
     assert!(status.expect("it runs").success());
     let help = program(&folder).arg("--help").output().expect("it runs");
     let help = String::from_utf8(help.stdout).expect("text");
-    let completions = program(&folder).args(["completions", "bash"]).output();
-    let completions = String::from_utf8(completions.expect("it runs").stdout).expect("text");
+    let completions = |shell: &str| {
+        let output = program(&folder).args(["completions", shell]).output();
+        String::from_utf8(output.expect("it runs").stdout).expect("text")
+    };
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        // A word at the deepest of all levels.
+        assert!(
+            completions(shell).contains("declare-lost-by-both"),
+            "{shell}"
+        );
+    }
+    let completions = completions("bash");
     let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
     let mut count = 0;
     for line in commands.lines().take_while(|line| !line.is_empty()) {
@@ -303,8 +317,17 @@ fn manual_pages_and_completions_know_every_command() {
         assert!(page.contains("Exit codes, for every command"), "{name}");
         assert!(completions.contains(name), "{name}");
     }
-    assert!(count >= 9, "{help}");
-    assert!(folder.join("pages/referee.1").exists());
+    assert!(count >= 10, "{help}");
+    for page in ["referee", "referee-game-watch", "referee-game-act-move"] {
+        let page = folder.join(format!("pages/{page}.1"));
+        let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        assert!(text.contains("Exit codes, for every command"), "{page:?}");
+        let is_asking = page.to_string_lossy().contains("game");
+        assert!(
+            !is_asking || text.contains("\\-\\-server"),
+            "{page:?}: {text}"
+        );
+    }
 }
 
 #[test]

@@ -4,8 +4,17 @@
 pub(crate) mod can_mate;
 pub(crate) mod conform;
 pub(crate) mod export;
+pub(crate) mod game;
 pub(crate) mod judge;
 pub(crate) mod paper;
 pub(crate) mod perft;
 pub(crate) mod serve;
 pub(crate) mod verify;
+
+/// Reads a label from the command line, such as `round=3`.
+fn read_label(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or("write a name and a value, such as round=3")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
