@@ -315,7 +315,8 @@ impl Game {
             ClaimKind::QuickplayIncrement => ("III.4", parameters.guideline_iii_4),
             _ => ("III.5", !parameters.guideline_iii_4),
         };
-        // The guidelines are never for blitz (III.2.1).
+        // The guidelines are never for blitz (III.2.1). A game keeps the name that its profile had
+        // when it was created, so a new name of that profile goes beside this one.
         let is_blitz = self.profile().name == "fide_blitz";
         if !parameters.guideline_iii || !applies || is_blitz {
             return Err(not_allowed(
