@@ -7,7 +7,7 @@ use crate::counts::{
     CaptureCount, FIFTY_MOVES, FIVEFOLD, SEVENTY_FIVE_MOVES, THREEFOLD, fifty_count, last_progress,
 };
 use crate::history::History;
-use crate::mate::{CanMate, Purpose, Question, Tier, can_mate, examine};
+use crate::mate::{CanMate, Purpose, Question, Tier, can_mate, examine, has_pawn_left};
 use crate::outcome::{Evidence, Outcome, Termination};
 use crate::profile::{DrawRule, MateTest, Profile};
 
@@ -115,10 +115,11 @@ pub(crate) fn end_at_start(
     (history.ply() > 0 || !is_dead).then_some(outcome)
 }
 
-/// Whether the side that is not to move stands in check, as only an illegal move can bring about.
+/// Whether the side that is not to move stands in check, or a pawn on its last rank, as only an
+/// illegal move can bring about.
 pub(crate) fn is_irregular(position: &Position) -> bool {
     let king = position.king(!position.turn());
-    position.attackers(king, position.turn()).any()
+    position.attackers(king, position.turn()).any() || has_pawn_left(position)
 }
 
 fn end_without_moves(position: &Position) -> Outcome {

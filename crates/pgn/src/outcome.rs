@@ -74,3 +74,22 @@ impl fmt::Display for Outcome {
         f.write_str(self.as_str())
     }
 }
+
+/// More characters than a result has, with all the blanks around its parts.
+const PLAIN_LENGTH_MAX: usize = 64;
+
+/// Returns a result of a tag without the blanks, dashes, fractions and decimals that people write.
+pub(crate) fn plain_result(text: &str) -> String {
+    let mut plain = String::new();
+    for c in text.chars().take(PLAIN_LENGTH_MAX) {
+        match c {
+            // Control characters are written as blanks, so they are read as such.
+            c if c.is_whitespace() || c.is_control() => {}
+            '\u{2010}'..='\u{2015}' | '\u{2212}' => plain.push('-'),
+            '½' => plain.push_str("1/2"),
+            ',' => plain.push('.'),
+            c => plain.push(c),
+        }
+    }
+    plain
+}

@@ -6,6 +6,7 @@ use crate::commands::take_commands;
 use crate::limits::{
     COMMENTS_LENGTH_MAX, FAULTS_MAX, NAGS_MAX, PLIES_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX,
 };
+use crate::outcome::plain_result;
 use crate::text::{escaped_end, quote};
 use crate::visitor::{Comment, Tag};
 use crate::{Fault, FaultKind, Game, Outcome, Place, Severity, Tags};
@@ -362,9 +363,7 @@ impl Replay {
     fn settle_outcome(&mut self) {
         self.reading.has_marker = self.marker.is_some();
         let tags = &self.reading.game.tags;
-        // Control characters are written as blanks, so around a result they are read as such.
-        let is_blank = |c: char| c.is_whitespace() || c.is_control();
-        let read = |name: &str| Outcome::read(tags.get(name)?.trim_matches(is_blank).as_bytes());
+        let read = |name: &str| Outcome::read(plain_result(tags.get(name)?).as_bytes());
         let tag = read(Tags::RESULT).map(|(outcome, _)| outcome);
         let score = read(Tags::SCORE).map(|(outcome, _)| outcome);
         let score = score.filter(|outcome| !outcome.is_standard());

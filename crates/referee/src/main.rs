@@ -9,7 +9,8 @@ mod limits;
 mod log;
 mod position;
 
-use std::io;
+use std::env;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -83,12 +84,13 @@ fn run() -> Outcome {
         // Help and version are answers, all else is a mistake.
         Err(error) if error.use_stderr() => {
             let _ = error.print();
+            if position::is_split(env::args_os()) {
+                let _ = writeln!(io::stderr(), "{}", position::SPLIT_TIP);
+            }
             return Ok(Exit::Usage);
         }
         Err(answer) => {
-            let shown = answer
-                .print()
-                .and_then(|()| io::Write::flush(&mut io::stdout()));
+            let shown = answer.print().and_then(|()| io::stdout().flush());
             return shown.map(|()| Exit::Fine).map_err(Failure::Output);
         }
     };

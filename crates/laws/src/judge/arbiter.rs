@@ -10,6 +10,7 @@ use crate::clock::{Bonus, ClockChange, Clocks, Time};
 use crate::conduct::{PendingClaim, Phase, Sides};
 use crate::counts::CaptureCount;
 use crate::game::Game;
+use crate::mate::has_pawn_left;
 use crate::outcome::{GameResult, Outcome, Termination};
 use crate::ruling::{Reason, Ruling, Verdict};
 
@@ -147,10 +148,8 @@ impl Game {
 
     fn decide_illegal_position(&self, draft: &mut Draft, still: bool) -> Result<(), Ruling> {
         let position = self.position();
-        if !(self.profile().parameters.unsupervised
-            && is_irregular(position)
-            && position.is_check())
-        {
+        let is_shown = has_pawn_left(position) || (is_irregular(position) && position.is_check());
+        if !(self.profile().parameters.unsupervised && is_shown) {
             let text = "No such illegal position is on the board, or the rules of the game have \
                         illegal moves corrected."
                 .into();
