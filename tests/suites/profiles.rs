@@ -268,7 +268,7 @@ async fn every_fault_of_a_profile_is_named_at_once_with_the_way_out() {
     }
 }
 
-/// The guidelines are never for blitz (III.1).
+/// The guidelines are never for blitz (III.2.2).
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_profile_fixes_is_refused_by_its_field() {
     let referee = Referee::start();

@@ -9,7 +9,7 @@ use crate::counts::{
 use crate::history::History;
 use crate::mate::{CanMate, Purpose, Question, Tier, can_mate, examine, has_pawn_left};
 use crate::outcome::{Evidence, Outcome, Termination};
-use crate::profile::{DrawRule, MateTest, Profile};
+use crate::profile::{DrawRule, FiftyReset, MateTest, Profile};
 
 /// What a position and its history mean for the game.
 #[derive(Clone, Debug)]
@@ -151,7 +151,12 @@ pub(crate) fn end_by_draw(
     }
     let count = fifty_count(history, captures, profile);
     if count >= FIFTY_MOVES && parameters.fifty == DrawRule::Automatic {
-        let draw = Outcome::draw(Termination::FiftyAutomatic, "9.3.2");
+        let mut draw = Outcome::draw(Termination::FiftyAutomatic, "9.3.2");
+        if parameters.fifty_reset == FiftyReset::Capture {
+            let text = "Fifty moves of each player are completed without a capture, and the game \
+                        is drawn.";
+            draw = draw.saying(text.into());
+        }
         return Some(draw.with(Evidence::MoveCount {
             halfmove_clock: count,
             last_reset_ply: last_progress(history, profile),

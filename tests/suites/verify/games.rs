@@ -12,7 +12,7 @@ use referee_api::v1::{
     ListGamesRequest, MakeMove, Position, Seat, StartGame, Variant, position,
 };
 use referee_tests::process::Referee;
-use referee_tests::{lines, texts, tool, wire};
+use referee_tests::{lines, root, texts, tool, wire};
 use tonic::Code;
 
 use super::record::Record;
@@ -40,6 +40,37 @@ fn verify_all(referee: &Referee, folder: &Path, ids: &[String]) {
         .lines()
         .filter(|line| line.contains("entries verified"));
     assert_eq!(verified.count(), ids.len(), "{}", said.out);
+}
+
+/// What no game of masters has is in the cases: moves that nobody noticed, breaches, penalties,
+/// claims, adjournments.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_games_of_the_cases_are_sound() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
+    let referee = start_with_key(folder.path());
+    let cases = ["arbiters", "own_laws"].map(|name| {
+        let path = root().join(format!("tests/data/cases/{name}.jsonl"));
+        path.to_str().expect("a plain name").to_owned()
+    });
+    let target = format!("http://{}", referee.address());
+    let [arbiters, own] = cases.each_ref().map(String::as_str);
+    run(&["conform", "--target", &target, arbiters, own], b"").expect(0, "0 failed");
+    let mut games = referee.games().await;
+    let mut request = ListGamesRequest::default();
+    let mut ids = Vec::new();
+    loop {
+        let page = games.list_games(request.clone()).await;
+        let page = page.expect("the games are listed").into_inner();
+        let names = page.games.iter();
+        let plain = names.filter_map(|game| game.name.strip_prefix("games/").map(str::to_owned));
+        ids.extend(plain);
+        if page.next_page_token.is_empty() {
+            break;
+        }
+        request.page_token = page.next_page_token;
+    }
+    assert!(ids.len() > 200, "only {} games", ids.len());
+    verify_all(&referee, folder.path(), &ids);
 }
 
 #[tokio::test(flavor = "multi_thread")]

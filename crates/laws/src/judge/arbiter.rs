@@ -229,9 +229,9 @@ impl Game {
         if let Some(outcome) = &mut draft.outcome {
             let text = format!("The arbiter confirms: {}", outcome.text);
             confirm(outcome);
-            draft.rule(Verdict::Accepted, None, &["12.2"], text);
+            draft.rule(Verdict::Accepted, None, &["12.1"], text);
         } else {
-            draft.remark(&["12.2"], "The arbiter confirms what stands.".into());
+            draft.remark(&["12.1"], "The arbiter confirms what stands.".into());
         }
     }
 
@@ -243,12 +243,12 @@ impl Game {
             Some(outcome) if !outcome.provisional => {
                 let text = format!("The time for corrections has passed: {}", outcome.text);
                 confirm(outcome);
-                draft.rule(Verdict::Accepted, None, &["12.2"], text);
+                draft.rule(Verdict::Accepted, None, &["12.1"], text);
                 Ok(draft)
             }
             _ => {
                 let text = "There is no outcome that is not provisional.".into();
-                Err(Ruling::refused(Reason::NotAllowed, &["12.2"], text))
+                Err(Ruling::refused(Reason::NotAllowed, &["12.1"], text))
             }
         }
     }
