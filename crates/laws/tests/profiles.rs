@@ -217,7 +217,8 @@ fn every_wrong_override_is_told_by_its_place() {
     assert_eq!(errors[1].1, ParameterError::UnknownName);
 }
 
-/// The guidelines are never for blitz (III.2.2), whatever an event says; elsewhere it may announce them.
+/// The guidelines are never for blitz (III.2.2), whatever an event says; elsewhere it may announce
+/// them.
 #[test]
 fn what_a_profile_fixes_cannot_be_changed() {
     let announced = [("guideline_iii", "true")];
