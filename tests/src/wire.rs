@@ -10,10 +10,12 @@ use http::HeaderMap;
 use http_body_util::{BodyExt, Full};
 use prost::Message;
 use referee_api::v1::action::Kind;
+use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::{
-    Action, AnswerDraw, ArbiterDecision, ClaimKind, Confirm, CreateGameRequest, DrawAnswer, Game,
-    IllegalPolicy, MakeClaim, MakeMove, OfferDraw, Position, Resign, RuleParameters, RuleProfile,
-    Score, Seat, SetScore, SubmitActionRequest, arbiter_decision, position,
+    Action, AnswerDraw, ArbiterDecision, ClaimKind, Confirm, CreateGameRequest, DrawAnswer,
+    ExportPgnRequest, Game, IllegalPolicy, MakeClaim, MakeMove, OfferDraw, Position, Resign,
+    RuleParameters, RuleProfile, Score, Seat, SetScore, SubmitActionRequest, arbiter_decision,
+    export_pgn_request, position,
 };
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint};
@@ -78,6 +80,30 @@ pub fn create(game_id: &str, game: Game) -> CreateGameRequest {
         game_id: game_id.to_owned(),
         request_id: fresh_id(),
     }
+}
+
+/// Returns the request for a game as Portable Game Notation.
+#[must_use]
+pub fn export_pgn_of(name: &str) -> ExportPgnRequest {
+    let games = Some(export_pgn_request::Games::Name(name.to_owned()));
+    ExportPgnRequest { games }
+}
+
+/// Returns games as Portable Game Notation: what all pieces of the stream are together.
+///
+/// # Errors
+///
+/// Where the call fails, at the start or later.
+pub async fn export_pgn(
+    games: &mut GameServiceClient<Channel>,
+    request: ExportPgnRequest,
+) -> Result<String, Status> {
+    let mut stream = games.export_pgn(request).await?.into_inner();
+    let mut text = String::new();
+    while let Some(piece) = stream.message().await? {
+        text += &piece.pgn;
+    }
+    Ok(text)
 }
 
 /// Returns a game in which an illegal move is only refused, as where a board on a screen plays.

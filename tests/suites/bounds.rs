@@ -95,6 +95,15 @@ pub(crate) fn label(key: String, value: String) -> std::collections::BTreeMap<St
     [(key, value)].into()
 }
 
+/// Tags with these names, and values of so many bytes.
+fn tags(named: impl IntoIterator<Item = (String, usize)>) -> Vec<v1::GameTag> {
+    let tag = |(name, size)| v1::GameTag {
+        name,
+        value: text(size),
+    };
+    named.into_iter().map(tag).collect()
+}
+
 fn positions() -> Vec<Bound> {
     vec![
         bound(VALIDATE, "position.fen", limits::FEN_BYTES_MAX, |size| {
@@ -208,6 +217,29 @@ fn games() -> Vec<Bound> {
             "game.labels",
             limits::LABEL_VALUE_BYTES_MAX,
             |size| create(|_, game| game.labels = label("key".into(), text(size))),
+        ),
+        bound(CREATE, "game.tags", limits::TAGS_MAX, |size| {
+            let names = (0..size).map(|number| (format!("T{number}"), 1));
+            create(|_, game| game.tags = tags(names))
+        }),
+        bound(CREATE, "game.tags", limits::TAGS_BYTES_MAX, |size| {
+            // Each has 4,000 bytes but for the last.
+            let rest = |number: usize| (size - number * 4_000).min(4_000) - 4;
+            let names =
+                (0..size.div_ceil(4_000)).map(|number| (format!("T{number:03}"), rest(number)));
+            create(|_, game| game.tags = tags(names))
+        }),
+        bound(
+            CREATE,
+            "game.tags[0].name",
+            limits::TAG_NAME_BYTES_MAX,
+            |size| create(|_, game| game.tags = tags([(text(size), 1)])),
+        ),
+        bound(
+            CREATE,
+            "game.tags[0].value",
+            limits::TAG_VALUE_BYTES_MAX,
+            |size| create(|_, game| game.tags = tags([("T".to_owned(), size)])),
         ),
         bound(
             CREATE,

@@ -93,6 +93,14 @@ fn stated() -> Vec<Stated> {
             "Limit of each value:",
             limits::LABEL_VALUE_BYTES_MAX,
         ),
+        ("Game.tags", "Limit:", limits::TAGS_MAX),
+        (
+            "Game.tags",
+            "Limit of all names and values:",
+            limits::TAGS_BYTES_MAX,
+        ),
+        ("GameTag.name", "Limit:", limits::TAG_NAME_BYTES_MAX),
+        ("GameTag.value", "Limit:", limits::TAG_VALUE_BYTES_MAX),
         ("GameFilter.labels", "Limit:", limits::FILTER_LABELS_MAX),
         (
             "GameFilter.labels",

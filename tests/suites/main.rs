@@ -20,6 +20,7 @@
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
 //! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
+//! | `pgn_records` | what a record says survives import and export, and nothing is added |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `timekeeping` | flags, bonuses, pauses and down time, to the millisecond |
@@ -45,6 +46,7 @@ mod limits;
 mod masters;
 mod mating;
 mod pgn_games;
+mod pgn_records;
 mod playing;
 mod profiles;
 mod ranges;

@@ -271,14 +271,10 @@ async fn what_is_imported_is_exported_again() {
     };
     let error = games.import_pgn(other).await.expect_err("other content");
     assert!(error.message().contains("request_id"), "{error:?}");
-    let name = "games/imported".to_owned();
-    let export = v1::ExportPgnRequest { name };
-    let written = games
-        .export_pgn(export)
+    let export = wire::export_pgn_of("games/imported");
+    let written = wire::export_pgn(&mut games, export)
         .await
-        .expect("exported")
-        .into_inner()
-        .pgn;
+        .expect("exported");
     let words = |text: &str| {
         text.split_whitespace()
             .map(ToOwned::to_owned)
@@ -351,11 +347,10 @@ async fn clocks_are_imported_as_they_are_shown() {
             let imported = games.import_pgn(request).await.expect("imported");
             let faults = imported.into_inner().faults;
             assert!(faults.is_empty(), "{name}: {faults:?}");
-            let export = v1::ExportPgnRequest {
-                name: format!("games/{game_id}"),
-            };
-            let exported = games.export_pgn(export).await.expect("exported");
-            let pgn = exported.into_inner().pgn;
+            let export = wire::export_pgn_of(&format!("games/{game_id}"));
+            let pgn = wire::export_pgn(&mut games, export)
+                .await
+                .expect("exported");
             let shown = pgn.split("[%clk ").skip(1);
             let shown: Vec<&str> = shown.filter_map(|text| text.split(']').next()).collect();
             assert_eq!(shown, clocks, "{name}, {profile}: {pgn}");
@@ -391,13 +386,10 @@ async fn a_ruling_that_people_ask_about_is_exported_with_its_article() {
         .expect("created");
     let mv = wire::submit("dead", v1::Seat::White, wire::make_move("Kxd3"));
     games.submit_action(mv).await.expect("ruled");
-    let name = "games/dead".to_owned();
-    let pgn = games
-        .export_pgn(v1::ExportPgnRequest { name })
+    let export = wire::export_pgn_of("games/dead");
+    let pgn = wire::export_pgn(&mut games, export)
         .await
-        .expect("exported")
-        .into_inner()
-        .pgn;
+        .expect("exported");
     assert!(pgn.contains("[SetUp \"1\"]"), "{pgn}");
     assert!(
         pgn.contains("{FIDE-E01-2023 5.2.2: The game is drawn"),

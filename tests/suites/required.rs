@@ -157,6 +157,10 @@ fn game() -> v1::Game {
             }),
             ..v1::ClockSettings::default()
         }),
+        tags: vec![v1::GameTag {
+            name: "Event".into(),
+            value: String::new(),
+        }],
         ..v1::Game::default()
     }
 }
@@ -199,7 +203,11 @@ fn requests() -> Vec<Whole> {
         (CREATE, "CreateGameRequest", create),
         (GET, "GetGameRequest", get.clone()),
         (EXPORT, "ExportGameRequest", get.clone()),
-        (EXPORT_PGN, "ExportPgnRequest", get),
+        (
+            EXPORT_PGN,
+            "ExportPgnRequest",
+            wire::export_pgn_of("games/required").encode_to_vec(),
+        ),
         (EVENTS, "ListGameEventsRequest", events.encode_to_vec()),
         (WATCH, "WatchGameRequest", watch.encode_to_vec()),
         (PLAY, "PlayGameRequest", play.encode_to_vec()),

@@ -48,8 +48,7 @@ impl<'a> Export<'a> {
         let is_standard = game.outcome.is_standard();
         for (name, unknown) in ROSTER {
             let value = match name {
-                Tags::RESULT if is_standard => game.outcome.as_str(),
-                Tags::RESULT => "*",
+                Tags::RESULT => game.outcome.in_standard().as_str(),
                 _ => game.tags.get(name).unwrap_or(unknown),
             };
             write_tag(f, name, value)?;
@@ -105,11 +104,7 @@ impl<'a> Export<'a> {
             needs_number = has_comment || position.turn() == Color::Black;
             position.play_unchecked(mv);
         }
-        lines.unit(if game.outcome.is_standard() {
-            game.outcome.as_str()
-        } else {
-            "*"
-        })?;
+        lines.unit(game.outcome.in_standard().as_str())?;
         f.write_char('\n')
     }
 }

@@ -18,6 +18,12 @@ pub enum Outcome {
     WhiteHalf,
     /// `0-1/2`: Black has half a point, White has none. Not in the PGN standard.
     BlackHalf,
+    /// `+/-`: White wins by forfeit, without play. In the PGN standard only as `1-0`.
+    WhiteWinsForfeit,
+    /// `-/+`: Black wins by forfeit, without play. In the PGN standard only as `0-1`.
+    BlackWinsForfeit,
+    /// `-/-`: both players forfeit. Not in the PGN standard.
+    BothForfeit,
     /// `*`: the game goes on, was broken off, or its result is not known.
     #[default]
     Unknown,
@@ -40,6 +46,9 @@ impl Outcome {
             Self::BothLose => "0-0",
             Self::WhiteHalf => "1/2-0",
             Self::BlackHalf => "0-1/2",
+            Self::WhiteWinsForfeit => "+/-",
+            Self::BlackWinsForfeit => "-/+",
+            Self::BothForfeit => "-/-",
             Self::Unknown => "*",
         }
     }
@@ -47,11 +56,49 @@ impl Outcome {
     /// Returns whether the PGN standard has the result.
     #[must_use]
     pub const fn is_standard(self) -> bool {
-        !matches!(self, Self::BothLose | Self::WhiteHalf | Self::BlackHalf)
+        matches!(
+            self,
+            Self::WhiteWins | Self::BlackWins | Self::Draw | Self::Unknown
+        )
     }
 
-    /// Reads a result, and says whether it was written as it should be. Colons for hyphens and a
-    /// lone `1/2` are taken, too; dashes and `½` have become ASCII before.
+    /// Returns what the PGN standard has for the result: `*` for what it does not have, except
+    /// that a game won by forfeit is won.
+    ///
+    /// ```
+    /// use referee_pgn::Outcome;
+    ///
+    /// assert_eq!(Outcome::WhiteWinsForfeit.in_standard(), Outcome::WhiteWins);
+    /// assert_eq!(Outcome::BothLose.in_standard(), Outcome::Unknown);
+    /// ```
+    #[must_use]
+    pub const fn in_standard(self) -> Outcome {
+        match self {
+            Self::WhiteWins | Self::WhiteWinsForfeit => Self::WhiteWins,
+            Self::BlackWins | Self::BlackWinsForfeit => Self::BlackWins,
+            Self::Draw => Self::Draw,
+            Self::BothLose
+            | Self::WhiteHalf
+            | Self::BlackHalf
+            | Self::BothForfeit
+            | Self::Unknown => Self::Unknown,
+        }
+    }
+
+    /// Reads a result of a tag: also one by forfeit, in any spelling. Among moves such signs speak
+    /// of positions.
+    pub(crate) fn read_tag(text: &str) -> Option<Outcome> {
+        let plain = plain(text);
+        Some(match plain.as_bytes() {
+            b"+/-" | b"+:-" | b"+--" => Self::WhiteWinsForfeit,
+            b"-/+" | b"-:+" | b"--+" => Self::BlackWinsForfeit,
+            b"-/-" | b"-:-" | b"---" => Self::BothForfeit,
+            text => return Outcome::read(text).map(|(outcome, _)| outcome),
+        })
+    }
+
+    /// Reads a result among moves, and says whether it was written as it should be. Colons for
+    /// hyphens and a lone `1/2` are taken, too; dashes and `½` have become ASCII before.
     pub(crate) fn read(text: &[u8]) -> Option<(Outcome, bool)> {
         Some(match text {
             b"1-0" => (Self::WhiteWins, true),
@@ -79,7 +126,7 @@ impl fmt::Display for Outcome {
 const PLAIN_LENGTH_MAX: usize = 64;
 
 /// Returns a result of a tag without the blanks, dashes, fractions and decimals that people write.
-pub(crate) fn plain_result(text: &str) -> String {
+fn plain(text: &str) -> String {
     let mut plain = String::new();
     for c in text.chars().take(PLAIN_LENGTH_MAX) {
         match c {

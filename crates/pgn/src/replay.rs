@@ -6,7 +6,6 @@ use crate::commands::take_commands;
 use crate::limits::{
     COMMENTS_LENGTH_MAX, FAULTS_MAX, NAGS_MAX, PLIES_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX,
 };
-use crate::outcome::plain_result;
 use crate::text::{escaped_end, quote};
 use crate::visitor::{Comment, Tag};
 use crate::{Fault, FaultKind, Game, Outcome, Place, Severity, Tags};
@@ -363,26 +362,25 @@ impl Replay {
     fn settle_outcome(&mut self) {
         self.reading.has_marker = self.marker.is_some();
         let tags = &self.reading.game.tags;
-        let read = |name: &str| Outcome::read(plain_result(tags.get(name)?).as_bytes());
-        let tag = read(Tags::RESULT).map(|(outcome, _)| outcome);
-        let score = read(Tags::SCORE).map(|(outcome, _)| outcome);
-        let score = score.filter(|outcome| !outcome.is_standard());
+        let read = |name: &str| Outcome::read_tag(tags.get(name)?);
+        let tag = read(Tags::RESULT);
+        let score = read(Tags::SCORE).filter(|outcome| !outcome.is_standard());
         let unread = tags
             .get(Tags::RESULT)
             .filter(|text| tag.is_none() && *text != "?");
         if let Some(text) = unread.map(|text| quote(text.as_bytes())) {
             self.report(self.result_place, FaultKind::UnreadableOutcome { text });
         }
-        self.reading.game.outcome = match (tag, self.marker) {
-            (None | Some(Outcome::Unknown), None | Some(Outcome::Unknown)) => {
-                score.unwrap_or_default()
-            }
-            (None | Some(Outcome::Unknown), Some(marker)) => marker,
+        let outcome = match (tag, self.marker) {
+            (None | Some(Outcome::Unknown), marker) => marker.unwrap_or_default(),
             (Some(tag), _) => tag,
         };
+        // The score says more than the result, as long as it does not say something else.
+        let more = score.filter(|score| score.in_standard() == outcome);
+        self.reading.game.outcome = more.unwrap_or(outcome);
         if let (Some(tag), Some(marker)) = (tag, self.marker) {
-            // A score that the standard does not have is rightly followed by an asterisk.
-            let is_same = tag == marker || !tag.is_standard() && marker == Outcome::Unknown;
+            // What the standard does not have is rightly followed by what it has for it.
+            let is_same = tag == marker || !tag.is_standard() && marker == tag.in_standard();
             if !is_same {
                 self.report(
                     self.marker_place,

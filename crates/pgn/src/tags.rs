@@ -54,7 +54,8 @@ impl Tags {
     pub const BLACK: &'static str = "Black";
     /// The result.
     pub const RESULT: &'static str = "Result";
-    /// A score that the PGN standard does not have, such as `0-0`; `Result` is `*` then.
+    /// A score that the PGN standard does not have, such as `0-0` or `+/-`; `Result` is what it has
+    /// for that, `*` or `1-0`.
     pub const SCORE: &'static str = "Score";
     /// `1` where the game began in the position of `FEN`.
     pub const SET_UP: &'static str = "SetUp";

@@ -104,6 +104,9 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
         Just(Outcome::BothLose),
         Just(Outcome::WhiteHalf),
         Just(Outcome::BlackHalf),
+        Just(Outcome::WhiteWinsForfeit),
+        Just(Outcome::BlackWinsForfeit),
+        Just(Outcome::BothForfeit),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! Reading the creation of a game.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use prost_types::Timestamp;
@@ -37,9 +37,10 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
         ("game.white_player", &asked.white_player),
         ("game.black_player", &asked.black_player),
     ] {
-        fields.length(field, name, limits::PLAYER_BYTES_MAX);
+        fields.text(field, name, limits::PLAYER_BYTES_MAX);
     }
     check_labels("game.labels", &asked.labels, &mut fields);
+    check_tags("game.tags", &asked.tags, &mut fields);
     let position = asked.initial_position.as_ref();
     let profile = asked.rule_profile.as_ref();
     let variant = read_variant("game.initial_position", position, &mut fields);
@@ -76,6 +77,7 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
         clock_settings: Some(write_settings(&start.timing)),
         setup: asked.setup,
         confirm_after,
+        tags: asked.tags.clone(),
         ..v1::Game::default()
     };
     Ok((genesis, game))
@@ -153,7 +155,7 @@ pub fn check_labels(field: &str, labels: &BTreeMap<String, String>, fields: &mut
     fields.count(field, "labels", labels.len(), limits::LABELS_MAX);
     for (key, value) in labels.iter().take(limits::LABELS_MAX) {
         fields.length(field, key, limits::LABEL_KEY_BYTES_MAX);
-        fields.length(field, value, limits::LABEL_VALUE_BYTES_MAX);
+        fields.text(field, value, limits::LABEL_VALUE_BYTES_MAX);
         let rest = |byte: u8| {
             byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'-'
         };
@@ -163,5 +165,76 @@ pub fn check_labels(field: &str, labels: &BTreeMap<String, String>, fields: &mut
                 "a key must be of lower-case letters, digits, `_` and `-`, and begin with a letter",
             );
         }
+    }
+}
+
+/// What the game itself tells, so that no tag does.
+const TOLD_BY_THE_GAME: [&str; 7] = [
+    "White", "Black", "Result", "Score", "SetUp", "FEN", "Variant",
+];
+
+/// Returns whether the game itself tells what a tag of this name would.
+///
+/// ```
+/// use referee_record::is_told_by_the_game;
+///
+/// assert!(is_told_by_the_game("Result"));
+/// assert!(!is_told_by_the_game("Event"));
+/// ```
+#[must_use]
+pub fn is_told_by_the_game(name: &str) -> bool {
+    TOLD_BY_THE_GAME.contains(&name)
+}
+
+/// Checks the tags of a game.
+pub fn check_tags(field: &str, tags: &[v1::GameTag], fields: &mut Fields) {
+    fields.count(field, "tags", tags.len(), limits::TAGS_MAX);
+    let bytes = tags.iter().map(|tag| tag.name.len() + tag.value.len());
+    let bytes = bytes.sum();
+    fields.count(
+        field,
+        "bytes of names and values",
+        bytes,
+        limits::TAGS_BYTES_MAX,
+    );
+    let mut names = BTreeSet::new();
+    for (index, tag) in tags.iter().take(limits::TAGS_MAX).enumerate() {
+        let name_field = format!("{field}[{index}].name");
+        check_tag_name(&name_field, &tag.name, fields);
+        if !names.insert(&tag.name) {
+            fields.refuse(
+                &name_field,
+                format!(
+                    "{:?} is the name of a tag before; each is there once",
+                    tag.name
+                ),
+            );
+        }
+        let value_field = format!("{field}[{index}].value");
+        fields.text(&value_field, &tag.value, limits::TAG_VALUE_BYTES_MAX);
+    }
+}
+
+fn check_tag_name(field: &str, name: &str, fields: &mut Fields) {
+    if name.is_empty() {
+        fields.refuse(field, "is required: the name of the tag, such as Event");
+    }
+    fields.length(field, name, limits::TAG_NAME_BYTES_MAX);
+    let is_bad = |c: char| c.is_whitespace() || c.is_control() || "\"[]{}();%".contains(c);
+    if name.contains(is_bad) {
+        fields.refuse(
+            field,
+            "must not have blanks, quotes, brackets, braces, parentheses, `;` or `%`, since no \
+             reader could tell where the name ends",
+        );
+    }
+    if is_told_by_the_game(name) {
+        fields.refuse(
+            field,
+            format!(
+                "{name} is told by the game itself: by its players, its outcome or its \
+                 initial_position"
+            ),
+        );
     }
 }

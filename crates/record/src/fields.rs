@@ -49,6 +49,31 @@ impl Fields {
         }
     }
 
+    /// Checks a text that is shown to people: its length, and that it has no control characters,
+    /// which a terminal or a page would obey.
+    pub fn text(&mut self, field: &str, text: &str, bytes_max: usize) {
+        self.length(field, text, bytes_max);
+        if text.contains(char::is_control) {
+            self.refuse(
+                field,
+                "must not have control characters, such as line ends and NUL",
+            );
+        }
+    }
+
+    /// Checks a text of several lines that is shown to people: as [`text`](Self::text), but line
+    /// ends and tabs are taken.
+    pub fn long_text(&mut self, field: &str, text: &str, bytes_max: usize) {
+        self.length(field, text, bytes_max);
+        let is_bad = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+        if text.contains(is_bad) {
+            self.refuse(
+                field,
+                "must not have control characters other than line ends and tabs",
+            );
+        }
+    }
+
     /// Checks that a list has at most some elements.
     pub fn count(&mut self, field: &str, what: &str, actual: usize, max: usize) {
         if actual > max {

@@ -151,7 +151,8 @@ pub fn write_summary(
     Ok(v1::Game {
         state,
         update_time: Some(write_us(update_time_us)),
-        // A list is for finding a game: its moves come with the game itself.
+        // A list is for finding a game: its moves and tags come with the game itself.
+        tags: Vec::new(),
         initial_position: summary.initial_position.map(|position| v1::Position {
             moves: Vec::new(),
             ..position

@@ -55,7 +55,9 @@ mod replay;
 mod request_hash;
 mod signature;
 
-pub use creation::{check_labels, complete_genesis, read_creation};
+pub use creation::{
+    check_labels, check_tags, complete_genesis, is_told_by_the_game, read_creation,
+};
 pub use error::{Error, Violation};
 pub use event::{PendingEvent, PendingWrite, answer_of, build_event};
 pub use fields::Fields;

@@ -37,6 +37,14 @@ pub const LABELS_MAX: usize = 16;
 pub const LABEL_KEY_BYTES_MAX: usize = 63;
 /// The longest value of a label, in bytes.
 pub const LABEL_VALUE_BYTES_MAX: usize = 256;
+/// The greatest number of tags of a game.
+pub const TAGS_MAX: usize = 256;
+/// The longest name of a tag, in bytes.
+pub const TAG_NAME_BYTES_MAX: usize = 255;
+/// The longest value of a tag, in bytes.
+pub const TAG_VALUE_BYTES_MAX: usize = 4_096;
+/// The bytes of the names and values of all tags of a game.
+pub const TAGS_BYTES_MAX: usize = 64 << 10;
 /// The longest `game_id`, in bytes.
 pub const GAME_ID_BYTES_MAX: usize = 63;
 /// The longest resource name of a game, in bytes: more than any has today.

@@ -34,6 +34,7 @@ pub fn hash_creation(request: &v1::CreateGameRequest) -> [u8; 32] {
             clock_settings: game.clock_settings,
             setup: game.setup,
             confirm_after: game.confirm_after,
+            tags: game.tags,
             ..v1::Game::default()
         }),
         game_id: request.game_id.clone(),

@@ -95,6 +95,12 @@ pub const CALL_TIMEOUT_MARGIN: Duration = Duration::from_millis(3);
 pub const KEY_FILE_BYTES_MAX: usize = 4_096;
 /// The entries of a record that are read at once to be exported.
 pub const EXPORT_ENTRIES_READ_MAX: usize = 256;
+/// The streams of games as text that are open at once: each takes some megabytes at most.
+pub const PGN_EXPORTS_MAX: usize = 64;
+/// The largest piece of such a stream, in bytes.
+pub const PGN_EXPORT_PIECE_BYTES_MAX: usize = 16 << 10;
+/// The games that are found at once to be written as text.
+pub const PGN_EXPORT_GAMES_READ_MAX: usize = 16;
 /// The games that are read at once for a page.
 pub const GAMES_READ_MAX: usize = 128;
 /// The most bytes that games in memory take, estimated from above.

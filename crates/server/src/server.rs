@@ -9,6 +9,7 @@ use referee_api::v1::rules_service_server::RulesServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::codec::CompressionEncoding;
@@ -233,6 +234,7 @@ impl Server {
             stop: stop.clone(),
             pool,
             record_key: self.options.record_key.clone().map(Arc::new),
+            pgn_exports: Arc::new(Semaphore::new(limits::PGN_EXPORTS_MAX)),
         };
         let rules = RulesServiceServer::new(rules)
             .accept_compressed(CompressionEncoding::Gzip)

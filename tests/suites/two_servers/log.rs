@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use prost::Message;
-use referee_api::v1::{ExportPgnRequest, ListGamesRequest, Seat};
+use referee_api::v1::{ListGamesRequest, Seat};
 use referee_tests::pair::Pair;
 use referee_tests::wire::{self, details, make_move, on_move, resign};
 use tokio::time::sleep;
@@ -74,11 +74,9 @@ async fn entries_of_the_other_are_seen_at_once() {
     }
     let request = wire::submit("seen", Seat::White, resign());
     servers[0].submit_action(request).await.expect("judged");
-    let export = ExportPgnRequest {
-        name: "games/seen".into(),
-    };
-    let exported = servers[1].export_pgn(export).await.expect("exported");
-    assert!(exported.into_inner().pgn.contains("0-1"));
+    let export = wire::export_pgn_of("games/seen");
+    let exported = wire::export_pgn(&mut servers[1], export).await;
+    assert!(exported.expect("exported").contains("0-1"));
     let listed = servers[1].list_games(ListGamesRequest::default()).await;
     let listed = listed.expect("listed").into_inner().games;
     assert_eq!(listed[0].sequence, 15);

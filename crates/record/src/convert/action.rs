@@ -156,7 +156,7 @@ impl Reader<'_> {
     fn offer(&mut self, message: &v1::OfferDraw) -> Intent {
         let field = "action.offer_draw.condition";
         self.fields
-            .length(field, &message.condition, limits::REASON_BYTES_MAX);
+            .text(field, &message.condition, limits::REASON_BYTES_MAX);
         Intent::OfferDraw {
             conditional: !message.condition.is_empty(),
         }
@@ -234,7 +234,7 @@ impl Reader<'_> {
     fn pause(&mut self, message: &v1::PauseGame) -> Intent {
         let field = "action.pause_game.reason";
         self.fields
-            .length(field, &message.reason, limits::REASON_BYTES_MAX);
+            .text(field, &message.reason, limits::REASON_BYTES_MAX);
         Intent::Pause
     }
 
@@ -335,12 +335,12 @@ impl Reader<'_> {
 
     fn arbiter(&mut self, message: &v1::ArbiterDecision) -> Intent {
         let field = "action.arbiter_decision";
-        self.fields.length(
+        self.fields.text(
             &format!("{field}.arbiter"),
             &message.arbiter,
             limits::PLAYER_BYTES_MAX,
         );
-        self.fields.length(
+        self.fields.long_text(
             &format!("{field}.reason"),
             &message.reason,
             limits::DECISION_REASON_BYTES_MAX,

@@ -101,6 +101,22 @@ impl GameRegistry {
         self.read_newest(&slot).await
     }
 
+    /// Returns a game as its record on disk has it at the time of the call or later, without
+    /// keeping it: who reads all games needs none of them again.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub(crate) async fn read_once(&self, key: &GameKey) -> Result<Arc<RecordedGame>, ServiceError> {
+        self.log.catch_up().await?;
+        let slot = self.place(key);
+        if let Some(copy) = slot.copy() {
+            return Ok(copy);
+        }
+        let read = self.read_whole(&slot).await?;
+        read.ok_or_else(|| ServiceError::damaged("the chain of its entries is broken"))
+    }
+
     /// Returns the game of a place as its record has it at the time of the call or later.
     pub(crate) async fn read_newest(
         &self,

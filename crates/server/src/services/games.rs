@@ -93,14 +93,16 @@ impl v1::game_service_server::GameService for GamesService {
         Ok(Response::new(answer))
     }
 
+    type ExportPgnStream = Outgoing<v1::ExportPgnResponse>;
+
     async fn export_pgn(
         &self,
         request: Request<v1::ExportPgnRequest>,
-    ) -> Result<Response<v1::ExportPgnResponse>, Status> {
+    ) -> Result<Response<Self::ExportPgnStream>, Status> {
+        self.check_running()?;
         let caller = Caller::of(&request)?;
-        let key = Self::key(&caller, "name", &request.get_ref().name)?;
-        let pgn = export_pgn::export(&self.games, &key).await?;
-        Ok(Response::new(v1::ExportPgnResponse { pgn }))
+        let outgoing = export_pgn::begin(self, &caller, request.into_inner()).await?;
+        Ok(Response::new(outgoing))
     }
 
     async fn import_pgn(

@@ -10,10 +10,11 @@ use referee_record::convert::InContract;
 use referee_record::convert::action::Submitted;
 use referee_record::convert::clocks::ToldTime;
 use referee_record::convert::time::write_ms;
-use referee_record::{Fields, read_creation};
+use referee_record::{Fields, is_told_by_the_game, read_creation};
 use referee_review::{Finding, TimedMove, Verdict, read_control, read_one, time_moves};
 
 use super::create::new_game;
+use super::imported::{clock_id, end_id, move_id};
 use super::service::GamesService;
 use super::verify_games::write_fault;
 use crate::error::ServiceError;
@@ -92,8 +93,10 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
         let text = "the clocks are left out, since no time control is known";
         faults.push(warning(reading.place, text.to_owned()));
     }
+    let mut tell = |text| faults.push(warning(reading.place, text));
+    let begun = begin(request, &reading.game, control.as_ref(), &mut tell);
     let creation = v1::CreateGameRequest {
-        game: Some(begin(request, &reading.game, control.as_ref())),
+        game: Some(begun),
         game_id: request.game_id.clone(),
         request_id: request.request_id.clone(),
     };
@@ -154,12 +157,12 @@ fn bars_import(finding: &Finding, end: Place) -> ServiceError {
 }
 
 /// The game as it begins.
-fn begin(request: &v1::ImportPgnRequest, game: &Game, control: Option<&TimeControl>) -> v1::Game {
-    let player = |name| {
-        let text = game.tags.get(name).filter(|value| *value != "?");
-        let text = text.unwrap_or_default();
-        text[..text.floor_char_boundary(limits::PLAYER_BYTES_MAX)].to_owned()
-    };
+fn begin(
+    request: &v1::ImportPgnRequest,
+    game: &Game,
+    control: Option<&TimeControl>,
+    tell: &mut dyn FnMut(String),
+) -> v1::Game {
     let variant = match game.start.castling_mode() {
         CastlingMode::Standard => v1::Variant::Standard,
         CastlingMode::Chess960 => v1::Variant::Chess960,
@@ -173,8 +176,8 @@ fn begin(request: &v1::ImportPgnRequest, game: &Game, control: Option<&TimeContr
         })
     });
     v1::Game {
-        white_player: player(Tags::WHITE),
-        black_player: player(Tags::BLACK),
+        white_player: player(game, Tags::WHITE, tell),
+        black_player: player(game, Tags::BLACK, tell),
         rule_profile: request.rule_profile.clone(),
         initial_position: Some(v1::Position {
             base: Some(v1::position::Base::Fen(fen)),
@@ -187,8 +190,70 @@ fn begin(request: &v1::ImportPgnRequest, game: &Game, control: Option<&TimeContr
             time_control,
             ..v1::ClockSettings::default()
         }),
+        tags: keep_tags(game, tell),
         ..v1::Game::default()
     }
+}
+
+/// Returns the name of a player; empty where the record does not know it.
+fn player(game: &Game, name: &str, tell: &mut dyn FnMut(String)) -> String {
+    let text = game.tags.get(name).filter(|value| *value != "?");
+    let mut text = without_controls(name, text.unwrap_or_default(), tell);
+    let end = text.floor_char_boundary(limits::PLAYER_BYTES_MAX);
+    if end < text.len() {
+        let max = limits::PLAYER_BYTES_MAX;
+        tell(format!(
+            "the tag {name} is cut, since a name may have {max} bytes"
+        ));
+        text.truncate(end);
+    }
+    text
+}
+
+/// Returns the tags of a record that the game does not tell otherwise, in their order, and tells
+/// what of them is left out.
+fn keep_tags(game: &Game, tell: &mut dyn FnMut(String)) -> Vec<v1::GameTag> {
+    let mut tags = Vec::new();
+    let mut bytes = 0;
+    for (name, value) in game.tags.iter() {
+        if name == Tags::WHITE || name == Tags::BLACK {
+            continue;
+        }
+        if is_told_by_the_game(name) {
+            tell(format!(
+                "the tag {name} is left out, since it says nothing that is known"
+            ));
+            continue;
+        }
+        if name.contains(char::is_control) {
+            tell("a tag with control characters in its name is left out".to_owned());
+            continue;
+        }
+        if bytes + name.len() + value.len() > limits::TAGS_BYTES_MAX {
+            let max = limits::TAGS_BYTES_MAX;
+            tell(format!(
+                "the tag {name} is left out, since all tags together may have {max} bytes"
+            ));
+            continue;
+        }
+        bytes += name.len() + value.len();
+        tags.push(v1::GameTag {
+            name: name.to_owned(),
+            value: without_controls(name, value, tell),
+        });
+    }
+    tags
+}
+
+/// Returns the value of a tag with blanks in the place of control characters.
+fn without_controls(name: &str, value: &str, tell: &mut dyn FnMut(String)) -> String {
+    if !value.contains(char::is_control) {
+        return value.to_owned();
+    }
+    tell(format!(
+        "the tag {name} has control characters, for which there are blanks now"
+    ));
+    value.replace(char::is_control, " ")
 }
 
 /// Every move as an action with the time that it took, and the result.
@@ -215,8 +280,7 @@ fn write_actions(
 fn import_move(index: usize, side: Color, uci: String, elapsed_ms: u64) -> (v1::Action, Submitted) {
     let message = v1::Action {
         seat: Seat::Player(side).to_v1().into(),
-        // No caller can send a request id with blanks, and the game belongs to this import.
-        request_id: format!("import {index}"),
+        request_id: move_id(index, true, false),
         kind: Some(v1::action::Kind::MakeMove(v1::MakeMove {
             r#move: uci.clone(),
             ..v1::MakeMove::default()
@@ -235,7 +299,7 @@ fn import_clock(index: usize, side: Color, left_ms: u64) -> (v1::Action, Submitt
     let of = |color| (side == color).then(|| write_ms(left_ms));
     let message = v1::Action {
         seat: v1::Seat::Arbiter.into(),
-        request_id: format!("import {index} clock"),
+        request_id: clock_id(index),
         kind: Some(v1::action::Kind::ArbiterDecision(v1::ArbiterDecision {
             reason: "The imported record shows this clock.".to_owned(),
             kind: Some(v1::arbiter_decision::Kind::SetClocks(v1::SetClocks {
@@ -258,7 +322,7 @@ fn import_clock(index: usize, side: Color, left_ms: u64) -> (v1::Action, Submitt
 fn import_result(result: GameResult) -> (v1::Action, Submitted) {
     let message = v1::Action {
         seat: v1::Seat::Arbiter.into(),
-        request_id: "import result".to_owned(),
+        request_id: end_id(),
         kind: Some(v1::action::Kind::SignResult(v1::SignResult {
             result: result.to_v1().into(),
         })),

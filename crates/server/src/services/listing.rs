@@ -112,7 +112,8 @@ pub(super) async fn list_events(
     })
 }
 
-fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields) -> ListFilter {
+/// Reads a choice of games.
+pub(super) fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields) -> ListFilter {
     let Some(message) = message else {
         return ListFilter::default();
     };

@@ -7,6 +7,7 @@ mod export;
 mod export_pgn;
 mod games;
 mod import_pgn;
+mod imported;
 mod listing;
 mod play;
 mod rules;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use referee_record::convert::time::read_duration;
 use referee_record::{Fields, RecordKey, read_name};
 use referee_store::GameKey;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ServiceError;
@@ -23,6 +24,8 @@ pub(crate) struct GamesService {
     /// Where long histories and texts are read.
     pub(crate) pool: WorkPool,
     pub(crate) record_key: Option<Arc<RecordKey>>,
+    /// The places of streams of games as text.
+    pub(crate) pgn_exports: Arc<Semaphore>,
 }
 
 impl GamesService {
