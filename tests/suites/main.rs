@@ -19,6 +19,7 @@
 //! | `corrections` | what is final, and corrections before that |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
+//! | `imports` | reports about imports: clocks, results and what is left out |
 //! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
 //! | `pgn_records` | what a record says survives import and export, and nothing is added |
 //! | `playing` | a seat over one stream, and its protocol |
@@ -42,6 +43,7 @@ mod crash;
 mod discovery;
 mod evidence;
 mod grpcurl;
+mod imports;
 mod limits;
 mod masters;
 mod mating;
