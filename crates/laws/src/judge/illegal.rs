@@ -153,9 +153,9 @@ impl Game {
         if !self.counts_offences() || is_empty || is_empty_word {
             return Err(refused());
         }
-        if intent.undetected
-            && let Some(draft) = self.let_stand(side, named, error, intent, now)?
-        {
+        // A pawn that is not replaced is no move yet as long as the clock was not pressed (4.7.3).
+        let may_stand = intent.undetected && (intent.completed || !is_missing);
+        if may_stand && let Some(draft) = self.let_stand(side, named, error, intent, now)? {
             return Ok(draft);
         }
         let mut draft = if intent.completed {
