@@ -112,12 +112,22 @@ impl Referee {
     /// Where it does not come up.
     #[must_use]
     pub fn start_with(folder: &Path, options: &[&str]) -> Referee {
+        Referee::start_at(folder, "127.0.0.1:0", options)
+    }
+
+    /// Does so at an address, where one was before.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not come up.
+    #[must_use]
+    pub fn start_at(folder: &Path, address: &str, options: &[&str]) -> Referee {
         let log = File::options()
             .create(true)
             .append(true)
             .open(folder.join("log"));
         let mut child = Command::new(binary())
-            .args(["serve", "--listen", "127.0.0.1:0", "--store"])
+            .args(["serve", "--listen", address, "--store"])
             .arg(folder.join("referee.db"))
             .args(options)
             .stdin(Stdio::null())

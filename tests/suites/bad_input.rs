@@ -1,9 +1,14 @@
 //! What cannot be judged gets the status and the details that the contract documents, and the
 //! service goes on.
 
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use prost::Message as _;
 use referee_api::v1;
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, details, frame};
+use tokio::net::TcpStream;
 use tonic::{Code, Status};
 
 const VALIDATE: &str = "/referee.v1.RulesService/ValidateMove";
@@ -382,4 +387,45 @@ async fn questions_about_games_that_make_no_sense_are_refused() {
         "STREAM_PROTOCOL",
         "",
     );
+}
+
+/// A deadline that passes says so in the words of the contract. What became of the write is told by
+/// the same request again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_time_is_over_says_so() {
+    let referee = Referee::start();
+    let request = wire::create("late", v1::Game::default());
+    let bytes = frame(0, &request.encode_to_vec());
+    let status = send_late(referee.address(), CREATE, bytes.clone()).await;
+    check(
+        "late",
+        &status,
+        Code::DeadlineExceeded,
+        "DEADLINE_EXCEEDED",
+        "",
+    );
+    let channel = referee.connect().await;
+    let answer = wire::send(&channel, CREATE, bytes)
+        .await
+        .expect("there is time");
+    let answer = v1::CreateGameResponse::decode(answer).expect("an answer");
+    assert_eq!(answer.game.unwrap_or_default().name, "games/late");
+}
+
+/// Makes a call that gives the server less time than any write takes. A client of gRPC would count
+/// that time too, and not wait for the answer.
+async fn send_late(address: SocketAddr, path: &str, body: Bytes) -> Status {
+    let stream = TcpStream::connect(address).await.expect("it listens");
+    let (mut client, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    let request = http::Request::post(format!("http://{address}{path}"))
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+        .header("grpc-timeout", "1m")
+        .body(())
+        .expect("a request");
+    let (response, mut sender) = client.send_request(request, false).expect("a call");
+    sender.send_data(body, true).expect("it is small");
+    let response = response.await.expect("an answer");
+    Status::from_header_map(response.headers()).expect("a status and no message")
 }

@@ -8,6 +8,7 @@
 //! | `articles` | the page on the Laws, against citations, functions and cases |
 //! | `rooms` | the directions between the crates, and their licences |
 //! | `tidy` | what is true of every source file |
+//! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
@@ -20,10 +21,12 @@
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
 //! | `imports` | reports about imports: clocks, results and what is left out |
+//! | `pages` | the pages on actions, clocks and errors, against what the binary does |
 //! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
 //! | `pgn_records` | what a record says survives import and export, and nothing is added |
 //! | `playing` | a seat over one stream, and its protocol |
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
+//! | `questions` | histories that went on after a draw |
 //! | `timekeeping` | flags, bonuses, pauses and down time, to the millisecond |
 //! | `two_servers` | two servers on one store: what one writes, and a disk that is slow or fails |
 //! | `discovery` | reflection in both versions |
@@ -44,13 +47,16 @@ mod discovery;
 mod evidence;
 mod grpcurl;
 mod imports;
+mod interop;
 mod limits;
 mod masters;
 mod mating;
+mod pages;
 mod pgn_games;
 mod pgn_records;
 mod playing;
 mod profiles;
+mod questions;
 mod ranges;
 mod request_ids;
 mod required;

@@ -113,6 +113,10 @@ const REAL_TIME: &[(&str, &str)] = &[
     ("tests/src/process.rs", "waits for a process"),
     ("tests/suites/crash.rs", "kills a process"),
     (
+        "tests/suites/interop/backends.rs",
+        "kills a process and waits for others",
+    ),
+    (
         "tests/suites/sequences/games.rs",
         "measures what a process answers",
     ),

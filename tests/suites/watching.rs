@@ -10,6 +10,7 @@ use referee_api::v1::{
     ClaimKind, Game, GameEnd, GameEvent, Heartbeat, ListGameEventsRequest, Position,
     RuleParameters, RuleProfile, Seat, WatchGameRequest,
 };
+use referee_server::limits;
 use referee_tests::deployment::{Deployment, Games};
 use referee_tests::on_both;
 use referee_tests::pair::{Pair, PairOptions};
@@ -412,6 +413,12 @@ async fn streams_that_are_dropped_are_forgotten() {
         let refused = try_watch(&mut games, "dropped").await.expect_err("full");
         assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
         assert_eq!(details(&refused).reason, "OVERLOADED", "{refused:?}");
+        assert!(details(&refused).retry, "{refused:?}");
+        // What clients look at that retry by themselves.
+        let pushback = refused.metadata().get("grpc-retry-pushback-ms");
+        let pushback = pushback.and_then(|value| value.to_str().ok()?.parse().ok());
+        let delay = u64::try_from(limits::RETRY_DELAY.as_millis()).ok();
+        assert_eq!(pushback, delay, "{refused:?}");
     }
     // Each stream that is opened needs the room of one that was dropped, some with a message that
     // nobody has read.

@@ -351,3 +351,6 @@ impl From<ServiceError> for Status {
         Status::with_error_details_and_metadata(parts.code, parts.message, details, metadata)
     }
 }
+
+#[cfg(test)]
+mod tests;
