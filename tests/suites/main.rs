@@ -21,6 +21,7 @@
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
 //! | `imports` | reports about imports: clocks, results and what is left out |
+//! | `people` | the client for people, and the commands of the README as they are typed |
 //! | `pages` | the pages on actions, clocks and errors, against what the binary does |
 //! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
 //! | `pgn_records` | what a record says survives import and export, and nothing is added |
@@ -52,6 +53,7 @@ mod limits;
 mod masters;
 mod mating;
 mod pages;
+mod people;
 mod pgn_games;
 mod pgn_records;
 mod playing;

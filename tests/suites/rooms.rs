@@ -58,9 +58,10 @@ const ROOMS: &[Rule] = &[
 /// The rooms without async, I/O, clock, randomness and environment.
 const PURE: [&str; 6] = ["chess", "pgn", "mate", "laws", "review", "perft"];
 
-/// The only rooms that read what is in a status: the server makes them, and conform reads those of
-/// whatever referee it asks. The contract has one among its messages.
-const READ_STATUSES: [&str; 3] = ["server", "conform", "api"];
+/// The only rooms that read what is in a status: the server makes them, conform and the commands of
+/// the binary that ask a server read those of whatever referee they ask. The contract has one among
+/// its messages.
+const READ_STATUSES: [&str; 4] = ["server", "conform", "api", "referee"];
 
 /// Where in the server statuses are known: the floors that speak gRPC.
 const STATUS_FOLDERS: [&str; 2] = ["services", "transport"];

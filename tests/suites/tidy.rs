@@ -23,6 +23,11 @@ const STORY: &str = "one story, told and asserted step by step";
 const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("crates/laws/src/outcome.rs", "sentence", EXHAUSTIVE),
     (
+        "crates/referee/src/commands/game/action_words.rs",
+        "kind",
+        EXHAUSTIVE,
+    ),
+    (
         "crates/perft/tests/published.rs",
         "statistics_are_the_published_ones",
         DATA,

@@ -6,9 +6,8 @@
 //! by event; a report is one question. The format is that of `tests/data/cases/README.md`.
 //!
 //! ```
-//! use referee_conform::{Cases, Target, Trouble};
+//! use referee_conform::{Cases, Trouble};
 //!
-//! assert!(Target::parse("http://127.0.0.1:50051").is_ok());
 //! let missing = Cases::open(vec!["no_such_file.jsonl".into()]);
 //! assert!(matches!(missing, Err(Trouble::Cases(_))));
 //! ```
@@ -46,7 +45,7 @@ use target::Clients;
 use verdict::{Failure, Verdict};
 
 pub use output::{Output, Sums};
-pub use target::{Target, TargetError};
+pub use target::Target;
 
 /// Why the cases were not played to the end.
 #[derive(Debug)]

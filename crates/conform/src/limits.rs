@@ -15,9 +15,6 @@ pub(crate) const CASES_AT_ONCE: usize = 16;
 /// How long one call may take. A ruling may have to search for a mate.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long a connection may take to come about.
-pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// The deepest count of moves that a case may ask for.
 pub(crate) const PERFT_DEPTH_MAX: u64 = 6;
 

@@ -1,7 +1,6 @@
 //! The referee that cases are put to.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_api::v1;
@@ -11,58 +10,29 @@ use tonic::transport::{Channel, Endpoint};
 
 use crate::limits;
 
-/// The address of a referee.
+/// A referee, and how it is connected to.
 #[derive(Clone, Debug)]
 pub struct Target {
     text: String,
     endpoint: Endpoint,
 }
 
-/// A text is no address of a referee.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TargetError {
-    text: String,
-    reason: String,
-}
-
-impl fmt::Display for TargetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TargetError { text, reason } = self;
-        write!(f, "'{text}' is no address of a referee: {reason}")
-    }
-}
-
-impl std::error::Error for TargetError {}
-
 impl Target {
-    /// Reads an address, such as `http://127.0.0.1:50051`. Nothing is connected yet.
-    ///
-    /// # Errors
-    ///
-    /// Where it is no `http` address.
+    /// A referee at an address, which is named where something fails. Nothing is connected yet.
     ///
     /// ```
     /// use referee_conform::Target;
+    /// use tonic::transport::Endpoint;
     ///
-    /// let error = Target::parse("referee:1").expect_err("the scheme is missing");
-    /// assert!(error.to_string().contains("write http://HOST:PORT"));
+    /// let address = "http://127.0.0.1:50051";
+    /// let target = Target::new(address, Endpoint::from_static(address));
     /// ```
-    pub fn parse(text: &str) -> Result<Target, TargetError> {
-        let error = |reason: String| TargetError {
-            text: text.to_owned(),
-            reason,
-        };
-        if !text.starts_with("http://") {
-            return Err(error("write http://HOST:PORT".to_owned()));
+    #[must_use]
+    pub fn new(text: impl Into<String>, endpoint: Endpoint) -> Target {
+        Target {
+            text: text.into(),
+            endpoint: endpoint.timeout(limits::CALL_TIMEOUT),
         }
-        let endpoint = Endpoint::from_shared(text.to_owned());
-        let endpoint = endpoint.map_err(|cause| error(cause.to_string()))?;
-        Ok(Target {
-            text: text.to_owned(),
-            endpoint: endpoint
-                .connect_timeout(limits::CONNECT_TIMEOUT)
-                .timeout(limits::CALL_TIMEOUT),
-        })
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use crate::printable::{Escape, printable};
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -28,7 +30,8 @@ const MEANINGS: [(Exit, &str); 5] = [
     ),
     (
         Exit::Found,
-        "something was found: a faulty game, a failed case, a record that does not hold",
+        "something was found: a faulty game, a failed case, a record that does not hold, an action \
+         that does not stand",
     ),
     (
         Exit::Trouble,
@@ -88,7 +91,9 @@ pub(crate) fn end(outcome: Outcome) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Writes a line to standard error. Nobody may be reading it, and that is no reason to stop.
+/// Writes a line to standard error, its control characters written out. Nobody may be reading it,
+/// and that is no reason to stop.
 pub(crate) fn tell(message: impl Display) {
-    let _ = writeln!(io::stderr(), "{message}");
+    let message = message.to_string();
+    let _ = writeln!(io::stderr(), "{}", printable(&message, Escape::Braces));
 }

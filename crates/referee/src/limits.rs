@@ -17,3 +17,19 @@ pub(crate) const PERFT_SUITE_BYTES_MAX: u64 = 256 << 20;
 pub(crate) const CHECKPOINT_BYTES_MAX: u64 = 256 << 20;
 /// How many letters may differ between what was typed and a name that is offered instead.
 pub(crate) const NAME_CHANGES_MAX: usize = 3;
+/// The longest time that a server may take to be connected to, in seconds.
+pub(crate) const CONNECT_SECONDS_MAX: u64 = 10;
+/// The longest time that a server may take for one answer, in seconds.
+pub(crate) const CALL_SECONDS_MAX: u64 = 10;
+/// How often a call is made at most before its error is shown.
+pub(crate) const CALL_ATTEMPTS_MAX: u32 = 4;
+/// The wait before the second attempt.
+pub(crate) const BACKOFF_FIRST: Duration = Duration::from_millis(200);
+/// The longest wait before another attempt.
+pub(crate) const BACKOFF_MAX: Duration = Duration::from_secs(10);
+/// How long `referee game watch` tries to come back to a server that it has lost, in seconds.
+pub(crate) const WATCH_LOST_SECONDS_MAX: u64 = 300;
+/// The quiet after which a server that is watched gives a sign of life, in seconds.
+pub(crate) const WATCH_HEARTBEAT_SECONDS: u64 = 15;
+/// The longest lines of moves that `referee game show` writes, in characters.
+pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 78;

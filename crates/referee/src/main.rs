@@ -4,12 +4,15 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod connection;
 mod exit;
 mod limits;
 mod log;
 mod position;
+mod printable;
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -18,6 +21,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use commands::can_mate::CanMateArguments;
 use commands::conform::ConformArguments;
 use commands::export::ExportArguments;
+use commands::game::GameArguments;
 use commands::judge::JudgeArguments;
 use commands::paper::{CompletionsArguments, ManArguments};
 use commands::perft::PerftArguments;
@@ -55,6 +59,8 @@ enum Command {
     Perft(PerftArguments),
     /// Plays conformance cases through the API of a referee, this one or another.
     Conform(ConformArguments),
+    /// Creates games, shows them, follows them and acts in them, over the API of a server.
+    Game(GameArguments),
     /// Writes the record of a game, to be checked by `referee verify`.
     Export(ExportArguments),
     /// Checks exported game records: hash chain, signature, rulings, board and clocks.
@@ -67,14 +73,28 @@ enum Command {
 
 /// Returns the command line. Every page of help has the exit codes.
 fn command_line() -> clap::Command {
-    let table = exit::table();
-    Arguments::command()
-        .after_help(table.clone())
-        .mut_subcommands(|command| command.after_help(table.clone()))
+    with_table(Arguments::command(), &exit::table())
+}
+
+fn with_table(command: clap::Command, table: &str) -> clap::Command {
+    command
+        .after_help(table.to_owned())
+        .mut_subcommands(|command| with_table(command, table))
 }
 
 fn main() -> ExitCode {
     exit::end(run())
+}
+
+/// Says what is wrong with the command line, in color on a terminal; but what was typed, or put
+/// together by a script, may hold characters that a terminal obeys, and then without.
+fn print_mistake(error: &clap::Error) {
+    let is_plain = |text: &OsString| !text.to_string_lossy().contains(char::is_control);
+    if std::env::args_os().all(|text| is_plain(&text)) {
+        let _ = error.print();
+    } else {
+        exit::tell(error.render());
+    }
 }
 
 fn run() -> Outcome {
@@ -83,7 +103,7 @@ fn run() -> Outcome {
         Ok(arguments) => arguments,
         // Help and version are answers, all else is a mistake.
         Err(error) if error.use_stderr() => {
-            let _ = error.print();
+            print_mistake(&error);
             if position::is_split(env::args_os()) {
                 let _ = writeln!(io::stderr(), "{}", position::SPLIT_TIP);
             }
@@ -102,6 +122,7 @@ fn run() -> Outcome {
         Command::Judge(judge) => judge.run(),
         Command::Perft(perft) => perft.run(),
         Command::Conform(conform) => conform.run(),
+        Command::Game(game) => game.run(),
         Command::Export(export) => export.run(),
         Command::Verify(verify) => verify.run(),
         Command::Completions(completions) => completions.run(command_line()),

@@ -147,6 +147,10 @@ impl Stage {
         if ended.err.contains("panicked") {
             return wrong("it panics");
         }
+        let obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        if ended.out.contains(obeyed) || ended.err.contains(obeyed) {
+            return wrong("it writes a control character");
+        }
         for name in row["absent"].as_array().into_iter().flatten() {
             if self.folder.join(name.as_str().expect("a name")).exists() {
                 return wrong(&format!("it leaves {name} behind"));
@@ -303,8 +307,17 @@ fn manual_pages_and_completions_know_every_command() {
         assert!(page.contains("Exit codes, for every command"), "{name}");
         assert!(completions.contains(name), "{name}");
     }
-    assert!(count >= 9, "{help}");
-    assert!(folder.join("pages/referee.1").exists());
+    assert!(count >= 10, "{help}");
+    for page in ["referee", "referee-game-watch", "referee-game-act-move"] {
+        let page = folder.join(format!("pages/{page}.1"));
+        let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        assert!(text.contains("Exit codes, for every command"), "{page:?}");
+        let is_asking = page.to_string_lossy().contains("game");
+        assert!(
+            !is_asking || text.contains("\\-\\-server"),
+            "{page:?}: {text}"
+        );
+    }
 }
 
 #[test]

@@ -10,7 +10,9 @@ use clap::Args;
 use referee_conform::{Cases, Output, Sums, Target, Trouble};
 
 use self::own_referee::OwnReferee;
+use crate::connection::Server;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::printable::{Escape, Printable};
 
 /// The command line of `referee conform`.
 #[derive(Debug, Args)]
@@ -31,8 +33,11 @@ impl ConformArguments {
     /// Plays every case.
     pub(crate) fn run(self) -> Outcome {
         // What cannot be read is said before anything is started.
-        let target = self.target.as_deref().map(Target::parse).transpose();
-        let target = target.map_err(|error| Failure::Usage(format!("--target: {error}")))?;
+        let target = self
+            .target
+            .as_deref()
+            .map(|text| read_target("--target", text));
+        let target = target.transpose()?;
         let cases = Cases::open(self.files).map_err(failure)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -48,6 +53,12 @@ impl ConformArguments {
     }
 }
 
+/// Reads the address of a referee.
+fn read_target(option: &str, text: &str) -> Result<Target, Failure> {
+    let server = Server::read(option, text)?;
+    Ok(Target::new(server.text(), server.endpoint()))
+}
+
 fn failure(trouble: Trouble) -> Failure {
     match trouble {
         Trouble::Cases(message) | Trouble::Work(message) => Failure::Trouble(message),
@@ -61,9 +72,9 @@ async fn play(cases: &Cases, target: Option<Target>, json: bool) -> Result<Sums,
         return play_or_stop(cases, &target, json).await;
     }
     let own = OwnReferee::start().await.map_err(Failure::Trouble)?;
-    let played = match Target::parse(own.address()) {
+    let played = match read_target("our own referee", own.address()) {
         Ok(target) => play_or_stop(cases, &target, json).await,
-        Err(error) => Err(Failure::Trouble(error.to_string())),
+        Err(error) => Err(error),
     };
     own.stop().await;
     played
@@ -71,7 +82,9 @@ async fn play(cases: &Cases, target: Option<Target>, json: bool) -> Result<Sums,
 
 async fn play_or_stop(cases: &Cases, target: &Target, json: bool) -> Result<Sums, Failure> {
     // Neither is locked: our own server logs to one of them from its threads.
-    let output = Output::new(io::stdout(), io::stderr(), json);
+    let escape = Escape::of(json);
+    let out = Printable::new(io::stdout(), escape);
+    let output = Output::new(out, Printable::new(io::stderr(), Escape::Braces), json);
     tokio::select! {
         played = cases.play(target, output) => played.map_err(failure),
         _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted("stopped".to_owned())),

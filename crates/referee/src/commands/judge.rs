@@ -4,7 +4,6 @@
 mod file;
 mod games;
 mod output;
-mod printable;
 mod profile;
 mod source;
 mod split;
@@ -15,10 +14,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::exit::{Exit, Failure, Outcome, tell};
+use crate::printable::{Escape, Printable};
 use file::judge_file;
 use games::Judge;
 use output::{Output, Summary};
-use printable::{Escape, Printable, printable};
 
 /// The command line of `referee judge`.
 #[derive(Debug, Args)]
@@ -75,12 +74,8 @@ impl JudgeArguments {
         pool: &rayon::ThreadPool,
         summary: &mut Summary,
     ) -> io::Result<()> {
-        let escape = match self.json {
-            true => Escape::Json,
-            false => Escape::Braces,
-        };
         let mut output = Output {
-            out: Printable::new(BufWriter::new(io::stdout().lock()), escape),
+            out: Printable::new(BufWriter::new(io::stdout().lock()), Escape::of(self.json)),
             as_json: self.json,
             shows_warnings: self.warnings,
             is_quiet: self.quiet,
@@ -95,8 +90,7 @@ impl JudgeArguments {
             if let Some(why) = failure.or_else(|| (!has_games).then(no_game)) {
                 output.summary.failed_files += 1;
                 output.out.flush()?;
-                let text = format!("error: {}: {why}", path.display());
-                tell(printable(&text, Escape::Braces));
+                tell(format_args!("error: {}: {why}", path.display()));
             }
         }
         let Output {

@@ -4,6 +4,7 @@
 pub(crate) mod can_mate;
 pub(crate) mod conform;
 pub(crate) mod export;
+pub(crate) mod game;
 pub(crate) mod judge;
 pub(crate) mod paper;
 pub(crate) mod perft;

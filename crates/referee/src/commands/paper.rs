@@ -39,25 +39,32 @@ pub(crate) struct ManArguments {
 }
 
 impl ManArguments {
-    /// Writes a page for the program and one for each command.
+    /// Writes a page for the program and one for each command, also for those below others.
     pub(crate) fn run(self, command: clap::Command) -> Outcome {
         let failed = |error: io::Error| {
             let folder = self.folder.display();
             Failure::Trouble(format!("{folder}: the pages cannot be written: {error}"))
         };
         fs::create_dir_all(&self.folder).map_err(failed)?;
-        for page in command.get_subcommands() {
-            let name = format!("referee-{}", page.get_name());
-            // A page is about what is typed, and global options belong to each command.
-            let page = page
-                .clone()
-                .display_name(name.clone())
-                .bin_name(format!("referee {}", page.get_name()));
-            let page = page.args(command.get_arguments().filter(|one| one.is_global_set()));
-            write_page(&self.folder, &name, page).map_err(failed)?;
-        }
-        write_page(&self.folder, "referee", command).map_err(failed)?;
+        self.write_pages(&command, "referee").map_err(failed)?;
         Ok(Exit::Fine)
+    }
+
+    /// Writes the page of a command and those of the commands below it.
+    fn write_pages(&self, command: &clap::Command, typed: &str) -> io::Result<()> {
+        let globals: Vec<_> = command
+            .get_arguments()
+            .filter(|one| one.is_global_set())
+            .collect();
+        for page in command.get_subcommands() {
+            // A page is about what is typed, and global options belong to each command.
+            let typed = format!("{typed} {}", page.get_name());
+            let page = page.clone().args(globals.iter().copied());
+            self.write_pages(&page, &typed)?;
+        }
+        let name = typed.replace(' ', "-");
+        let page = command.clone().display_name(name.clone()).bin_name(typed);
+        write_page(&self.folder, &name, page)
     }
 }
 

@@ -9,6 +9,7 @@ use referee_server::limits::KEY_FILE_BYTES_MAX;
 use referee_verify::{Demand, Report, read_public_key, verify};
 
 use crate::exit::{Exit, Failure, Outcome, tell};
+use crate::printable::standard_output;
 
 /// The command line of `referee verify`.
 #[derive(Debug, Args)]
@@ -37,7 +38,7 @@ impl VerifyArguments {
             signature: self.require_signature,
             public_key,
         };
-        let mut out = io::stdout().lock();
+        let mut out = standard_output(self.json);
         let mut exit = Exit::Fine;
         for file in &self.files {
             let report = match check(file, &demand) {

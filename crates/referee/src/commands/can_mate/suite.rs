@@ -11,6 +11,7 @@ use super::answer::describe;
 use crate::commands::open_or_stdin;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::{MATE_SUITE_BATCH, MATE_SUITE_LINE_BYTES_MAX};
+use crate::printable::standard_output;
 
 /// Asks about both sides of every position of a file, and compares the answers with the known
 /// ones.
@@ -21,7 +22,7 @@ pub(super) fn run(path: &Path, budget: u64) -> Outcome {
         reader: BufReader::new(file),
         number: 0,
     };
-    let mut out = io::stdout().lock();
+    let mut out = standard_output(false);
     let (mut passed, mut failed) = (0_u64, 0_u64);
     let budget = Budget::of(budget);
     loop {

@@ -9,7 +9,7 @@ use referee_review::Finding;
 use serde_json::{Value, json};
 
 use super::games::{Judged, Line};
-use super::printable::Printable;
+use crate::printable::Printable;
 
 /// What was found in all files.
 #[derive(Debug, Default)]

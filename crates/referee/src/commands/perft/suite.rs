@@ -13,6 +13,7 @@ use super::arguments::PerftArguments;
 use crate::commands::open_or_stdin;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::PERFT_SUITE_BYTES_MAX;
+use crate::printable::standard_output;
 
 /// What became of a position.
 enum Verdict {
@@ -53,7 +54,7 @@ pub(super) fn run(file: &Path, arguments: &PerftArguments, cancelled: &AtomicBoo
         threads => threads.min(limits::THREADS_MAX),
     };
     let (mut passed, mut failed) = (0, 0);
-    let mut out = io::stdout().lock();
+    let mut out = standard_output(arguments.json);
     let written = judge_all(
         &cases,
         threads,

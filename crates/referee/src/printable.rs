@@ -1,5 +1,5 @@
-//! What comes from a file is shown, but never obeyed: a terminal takes control characters for
-//! commands, and those that turn the direction of writing hide what stands there.
+//! What comes from a file or a server is shown, but never obeyed: a terminal takes control
+//! characters for commands, and those that turn the direction of writing hide what stands there.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,21 +7,36 @@ use std::io::{self, Write};
 
 /// How a control character is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Escape {
+pub(crate) enum Escape {
     /// As Rust has it, `\u{1b}`: for people.
     Braces,
     /// As JSON has it, `\u001b`, which programs read as the character.
     Json,
 }
 
+impl Escape {
+    /// Returns how control characters are written in what a command prints.
+    pub(crate) const fn of(as_json: bool) -> Escape {
+        match as_json {
+            true => Escape::Json,
+            false => Escape::Braces,
+        }
+    }
+}
+
+/// Returns the standard output of a command that prints what comes from elsewhere.
+pub(crate) fn standard_output(as_json: bool) -> Printable<io::StdoutLock<'static>> {
+    Printable::new(io::stdout().lock(), Escape::of(as_json))
+}
+
 /// Writes text without control characters but the line feed.
-pub(super) struct Printable<W> {
+pub(crate) struct Printable<W> {
     inner: W,
     escape: Escape,
 }
 
 impl<W: Write> Printable<W> {
-    pub(super) fn new(inner: W, escape: Escape) -> Printable<W> {
+    pub(crate) fn new(inner: W, escape: Escape) -> Printable<W> {
         Printable { inner, escape }
     }
 }
@@ -45,7 +60,7 @@ impl<W: Write> Write for Printable<W> {
 }
 
 /// Returns a text with its control characters written out.
-pub(super) fn printable(text: &str, escape: Escape) -> Cow<'_, str> {
+pub(crate) fn printable(text: &str, escape: Escape) -> Cow<'_, str> {
     if !text.chars().any(is_control) {
         return Cow::Borrowed(text);
     }
