@@ -6,12 +6,12 @@
 //! next batch, and the order of the writes of a game is kept. Nobody is answered before the
 //! commit.
 
-use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use foldhash::quality::RandomState;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::head::Head;
 use super::query::{self, Newest, Standing};
-use super::request::{Digest, PRINT_BYTES, digest};
+use super::request::{Digest, Filter, digest};
 use super::writer::Writer;
 use crate::chain;
 use crate::error::{AppendError, CreateError};
@@ -67,7 +67,7 @@ impl Writer {
             chain,
             position: 0,
             newest: Vec::new(),
-            prints: Vec::new(),
+            filter: Filter::default(),
             due_us: None,
             held: false,
         };
@@ -111,14 +111,12 @@ impl Writer {
             ])?;
         self.block.note(&self.connection, platform_id, position)?;
         self.last_position = position;
+        self.last_is_entry = false;
         self.connection
             .prepare_cached("INSERT INTO geneses (game_id, bytes) VALUES (?1, ?2)")?
             .execute(params![game_id, game.genesis])?;
         self.connection
-            .prepare_cached(
-                "INSERT INTO heads (game_id, sequence, position, refusals, newest) \
-                 VALUES (?1, 0, 0, 0, x'')",
-            )?
+            .prepare_cached("INSERT INTO heads (game_id, sequence, position) VALUES (?1, 0, 0)")?
             .execute([game_id])?;
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO labels (platform_id, key, value, create_time_us, game_id) \
@@ -154,7 +152,7 @@ impl Writer {
         append: &Append,
         request: Digest,
     ) -> rusqlite::Result<Result<Appended, AppendError>> {
-        let met = request.is_among(&head.prints);
+        let met = head.filter.may_have(request.key);
         if met && let Some(newest) = head.newest.iter().find(|it| it.key == request.key) {
             let known = query::entry_answer(&self.connection, head.game_id, newest.position)?;
             return Ok(repeated(known, request, append));
@@ -166,7 +164,7 @@ impl Writer {
         let refused = refuse(head, append, refusals);
         if refused.is_none() {
             if met {
-                // Another request of the same print: rare, and right once those are in the index.
+                // Another request of the same bits: rare, and right once those are in the index.
                 self.index(head)?;
             }
             // The database looks the request up itself, and takes no request that it knows.
@@ -213,34 +211,14 @@ impl Writer {
     ) -> rusqlite::Result<Option<Appended>> {
         let (sequence, position) = (head.sequence + 1, self.last_position + 1);
         let chain = chain::next(&head.chain, bytes);
-        // Of the ways to treat a conflict this is the one that keeps no journal for undoing the
-        // single statement; the batch is tried again without its culprit.
-        let inserted = self
-            .connection
-            .prepare_cached(
-                "INSERT OR ROLLBACK INTO entries (position, platform_id, game_id, sequence, \
-                 previous, request, request_rest, content_hash, update_time_us, chain, bytes) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            )?
-            .execute(params![
-                position,
-                head.platform_id,
-                head.game_id,
-                sequence,
-                head.position,
-                request.key,
-                request.rest,
-                append.content_hash,
-                effect.update_time_us,
-                chain,
-                bytes
-            ])?;
+        let inserted = self.insert_entry(head, append, request, &chain, bytes, &effect)?;
         if inserted == 0 {
             return Ok(None);
         }
         self.block
             .note(&self.connection, head.platform_id, position)?;
         self.last_position = position;
+        self.last_is_entry = true;
         head.sequence = sequence;
         head.position = position;
         head.chain = chain;
@@ -248,7 +226,7 @@ impl Writer {
             key: request.key,
             position,
         });
-        head.prints.extend_from_slice(&request.key[..PRINT_BYTES]);
+        head.filter.put(request.key);
         self.index_if_due(head)?;
         if effect.state != head.state {
             self.connection
@@ -265,6 +243,46 @@ impl Writer {
             position,
             chain,
         }))
+    }
+
+    /// Inserts the row of an entry, and returns how many that were: none where its request is in the
+    /// index.
+    ///
+    /// Of the ways to treat a conflict the one in use keeps no journal for undoing the single
+    /// statement; the batch is tried again without its culprit. A position that a statement names
+    /// would bring that journal back, so that the engine chooses it wherever the next one is free,
+    /// and the schema checks the choice.
+    fn insert_entry(
+        &self,
+        head: &Head,
+        append: &Append,
+        request: Digest,
+        chain: &[u8; 32],
+        bytes: &[u8],
+        effect: &Effect,
+    ) -> rusqlite::Result<usize> {
+        let statement = if self.last_is_entry {
+            "INSERT OR ROLLBACK INTO entries (log_position, platform_id, game_id, sequence, \
+             previous, request, request_rest, content_hash, update_time_us, chain, bytes) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+        } else {
+            "INSERT OR ROLLBACK INTO entries (position, log_position, platform_id, game_id, \
+             sequence, previous, request, request_rest, content_hash, update_time_us, chain, bytes) \
+             VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+        };
+        self.connection.prepare_cached(statement)?.execute(params![
+            self.last_position + 1,
+            head.platform_id,
+            head.game_id,
+            head.sequence + 1,
+            head.position,
+            request.key,
+            request.rest,
+            append.content_hash,
+            effect.update_time_us,
+            chain,
+            bytes
+        ])
     }
 
     /// Returns how many refusals a game has of a scope of request ids.
@@ -326,39 +344,40 @@ impl Writer {
         change: impl FnOnce(&mut Self, &mut Head) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<Option<T>> {
         let mut heads = std::mem::take(&mut self.heads);
-        if !heads.contains_key(key) {
-            let Some(head) = self.load_head(key)? else {
-                self.heads = heads;
-                return Ok(None);
-            };
-            if heads.len() >= self.options.cached_heads {
-                // Rare and cheap to make good: some look-ups for each game that is still played.
-                heads.clear();
-            }
-            heads.insert(key.clone(), head);
+        if let Some(head) = heads.get_mut(key) {
+            let result = change(self, head);
+            self.heads = heads;
+            return result.map(Some);
         }
-        let result = match heads.get_mut(key) {
-            Some(head) => change(self, head).map(Some),
-            None => Ok(None),
+        let Some(mut head) = self.load_head(key)? else {
+            self.heads = heads;
+            return Ok(None);
         };
+        if heads.len() >= self.options.cached_heads {
+            // Rare and cheap to make good: some look-ups for each game that is still played.
+            heads.clear();
+        }
+        let result = change(self, &mut head);
+        heads.insert(key.clone(), head);
         self.heads = heads;
-        result
+        result.map(Some)
     }
 
     fn load_head(&self, key: &GameKey) -> rusqlite::Result<Option<Head>> {
+        let columns = Filter::COLUMNS;
         let head = self
             .connection
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "SELECT games.game_id, games.platform_id, state, heads.sequence, \
                  CASE heads.sequence WHEN 0 THEN games.chain ELSE entries.chain END, \
-                 heads.position, due_us, held_until_us IS NOT NULL, newest \
+                 heads.position, due_us, held_until_us IS NOT NULL, newest, {columns} \
                  FROM platforms JOIN games USING (platform_id) JOIN heads USING (game_id) \
                  LEFT JOIN entries ON entries.position = heads.position \
                  LEFT JOIN deadlines ON deadlines.game_id = heads.game_id \
                  WHERE platforms.name = ?1 AND games.name = ?2",
-            )?
+            ))?
             .query_row([&key.platform, &key.game], |row| {
-                Ok(Head {
+                let head = Head {
                     game_id: row.get(0)?,
                     platform_id: row.get(1)?,
                     state: row.get(2)?,
@@ -366,19 +385,20 @@ impl Writer {
                     chain: row.get(4)?,
                     position: row.get(5)?,
                     newest: Vec::new(),
-                    prints: row.get(8)?,
+                    filter: Filter::read(row, 9)?,
                     due_us: row.get(6)?,
                     held: row.get(7)?,
-                })
+                };
+                Ok((head, row.get::<_, u32>(8)? as usize))
             })
             .optional()?;
-        let Some(mut head) = head else {
+        let Some((mut head, newest)) = head else {
             return Ok(None);
         };
         let standing = Standing {
             sequence: head.sequence,
             position: head.position,
-            newest: head.prints.len() / PRINT_BYTES,
+            newest,
         };
         head.newest = query::newest(&self.connection, head.game_id, standing, 0)?;
         Ok(Some(head))

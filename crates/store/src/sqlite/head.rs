@@ -1,6 +1,7 @@
 //! What the writer remembers of the games that are played.
 
 use super::query::Newest;
+use super::request::Filter;
 
 /// What the writer knows of a game without reading.
 pub(super) struct Head {
@@ -13,8 +14,8 @@ pub(super) struct Head {
     pub(super) position: i64,
     /// The entries whose requests are not in the index, oldest first; see `index.rs`.
     pub(super) newest: Vec<Newest>,
-    /// The prints of these requests.
-    pub(super) prints: Vec<u8>,
+    /// The filter over these requests.
+    pub(super) filter: Filter,
     /// When the game is next looked at: no later than its deadline.
     pub(super) due_us: Option<i64>,
     /// Whether somebody may have claimed the game since its deadline was written.

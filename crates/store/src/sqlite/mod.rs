@@ -135,13 +135,10 @@ impl SqliteStore {
         let writer = Writer::new(connection, published, lock, options)
             .map_err(|error| io(error.to_string()))?;
         let (committer, run) = committer(writer);
-        // The runtime of the thread: the committer is written for engines that wait.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .map_err(|error| io(error.to_string()))?;
+        // The committer is written for engines that wait; the thread of this one needs no runtime.
         std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || runtime.block_on(run.run()))
+            .spawn(move || pollster::block_on(run.run()))
             .map_err(|error| io(error.to_string()))?;
 
         Ok(Self {

@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
-use super::request::{Digest, KEY_BYTES, PRINT_BYTES, digest};
+use super::request::{Digest, Filter, digest};
 use crate::games::{Answer, AnswerBody, GameHead, GameKey, GameRow, RequestKey, StoredEntry};
 use crate::limits::PAGE_BYTES;
 
@@ -26,7 +26,7 @@ pub(super) struct Standing {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Newest {
     /// The key of its request.
-    pub(super) key: [u8; KEY_BYTES],
+    pub(super) key: i64,
     pub(super) position: i64,
 }
 
@@ -144,8 +144,8 @@ pub(super) fn answer(
     let Some(game_id) = game_id(connection, key)? else {
         return Ok(None);
     };
-    let (request, (standing, prints)) = (digest(request), standing(connection, game_id)?);
-    let newest = if request.is_among(&prints) {
+    let (request, (standing, filter)) = (digest(request), standing(connection, game_id)?);
+    let newest = if filter.may_have(request.key) {
         newest(connection, game_id, standing, 0)?
     } else {
         Vec::new()
@@ -299,18 +299,20 @@ pub(super) fn newest(
     Ok(newest)
 }
 
-/// Where the entries of a game end, and the prints in its head.
-fn standing(connection: &Connection, game_id: i64) -> rusqlite::Result<(Standing, Vec<u8>)> {
+/// Where the entries of a game end, and the filter over the newest.
+fn standing(connection: &Connection, game_id: i64) -> rusqlite::Result<(Standing, Filter)> {
+    let columns = Filter::COLUMNS;
     connection
-        .prepare_cached("SELECT sequence, position, newest FROM heads WHERE game_id = ?1")?
+        .prepare_cached(&format!(
+            "SELECT sequence, position, newest, {columns} FROM heads WHERE game_id = ?1"
+        ))?
         .query_row([game_id], |row| {
-            let prints: Vec<u8> = row.get(2)?;
             let standing = Standing {
                 sequence: row.get(0)?,
                 position: row.get(1)?,
-                newest: prints.len() / PRINT_BYTES,
+                newest: row.get::<_, u32>(2)? as usize,
             };
-            Ok((standing, prints))
+            Ok((standing, Filter::read(row, 3)?))
         })
 }
 

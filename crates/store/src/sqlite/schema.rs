@@ -7,7 +7,7 @@ const APPLICATION_ID: i64 = 0x7265_6672;
 
 /// The version that the first migration here leads to. Files of versions before it are from
 /// before the first release; nothing leads from them.
-const FIRST_VERSION: i64 = 4;
+const FIRST_VERSION: i64 = 5;
 
 /// The migrations, oldest first. A migration that was released is never edited; a change is a new
 /// one.
@@ -30,8 +30,11 @@ const MIGRATIONS: &[&str] = &[FIRST];
 /// triggers keep where to go on.
 ///
 /// A request is the two halves of its digest, see `request.rs`; the first is unique, the second
-/// tells whether it is the same. The head has only the first bytes of the first, its prints: a
-/// request of the same print cannot follow until those before it are in the index.
+/// tells whether it is the same. The head has only a filter over the first: a request that seems
+/// to be in it cannot follow until those before it are in the index.
+///
+/// Triggers that run with every entry call no function: where one does, the engine keeps a journal
+/// for undoing the single statement, which costs as much as the entry.
 const FIRST: &str = "
 CREATE TABLE platforms (
     platform_id INTEGER PRIMARY KEY,
@@ -72,23 +75,32 @@ CREATE TABLE labels (
 CREATE UNIQUE INDEX labels_by_game ON labels (game_id, key, value);
 
 -- Where each game stands: the sequence and position of its last entry, 0 before the first, the
--- number of its refusals, and the prints of the requests of its newest entries, oldest first.
+-- number of its refusals, and of its newest entries how many there are and the filter over their
+-- requests.
 CREATE TABLE heads (
     game_id INTEGER PRIMARY KEY REFERENCES games,
     sequence INTEGER NOT NULL,
     position INTEGER NOT NULL,
-    refusals INTEGER NOT NULL,
-    newest BLOB NOT NULL
+    refusals INTEGER NOT NULL DEFAULT 0,
+    newest INTEGER NOT NULL DEFAULT 0,
+    seen_0 INTEGER NOT NULL DEFAULT 0,
+    seen_1 INTEGER NOT NULL DEFAULT 0,
+    seen_2 INTEGER NOT NULL DEFAULT 0,
+    seen_3 INTEGER NOT NULL DEFAULT 0,
+    seen_4 INTEGER NOT NULL DEFAULT 0,
+    seen_5 INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- In the order of commits. The entry before it in its game is at `previous`.
+-- In the order of commits. The entry before it in its game is at `previous`. `log_position` is the
+-- position again, where a trigger can read it before the engine has chosen the next position.
 CREATE TABLE entries (
     position INTEGER PRIMARY KEY,
+    log_position INTEGER NOT NULL CHECK (log_position = position),
     platform_id INTEGER NOT NULL,
     game_id INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
     previous INTEGER NOT NULL,
-    request BLOB NOT NULL CHECK (length(request) = 8),
+    request INTEGER NOT NULL,
     request_rest BLOB NOT NULL,
     content_hash BLOB NOT NULL,
     update_time_us INTEGER NOT NULL,
@@ -100,7 +112,7 @@ CREATE TABLE refusals (
     refusal_id INTEGER PRIMARY KEY AUTOINCREMENT,
     game_id INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
-    request BLOB NOT NULL CHECK (length(request) = 8),
+    request INTEGER NOT NULL,
     request_rest BLOB NOT NULL,
     content_hash BLOB NOT NULL,
     answer BLOB NOT NULL
@@ -126,7 +138,7 @@ CREATE TABLE runs (
 -- refusal.
 CREATE TABLE requests (
     game_id INTEGER NOT NULL,
-    request BLOB NOT NULL,
+    request INTEGER NOT NULL,
     place INTEGER NOT NULL,
     PRIMARY KEY (game_id, request)
 ) STRICT, WITHOUT ROWID;
@@ -157,19 +169,30 @@ CREATE TRIGGER games_deleted AFTER DELETE ON games BEGIN
 END;
 CREATE TRIGGER entries_once BEFORE INSERT ON entries BEGIN
     SELECT RAISE(ROLLBACK, 'the position of the entry is that of a creation')
-    WHERE NEW.position <= (SELECT max(log_position) FROM games);
+    WHERE EXISTS (SELECT 1 FROM games WHERE games.log_position >= NEW.log_position);
     SELECT RAISE(IGNORE) WHERE EXISTS (
         SELECT 1 FROM requests WHERE game_id = NEW.game_id AND request = NEW.request);
+    SELECT RAISE(ROLLBACK, 'the entry does not follow the head of its game')
+    WHERE NOT EXISTS (
+        SELECT 1 FROM heads WHERE game_id = NEW.game_id
+        AND sequence = NEW.sequence - 1 AND position = NEW.previous
+        AND ((seen_0 & (1 << (NEW.request & 63))) = 0
+            OR (seen_1 & (1 << (NEW.request >> 6 & 63))) = 0
+            OR (seen_2 & (1 << (NEW.request >> 12 & 63))) = 0
+            OR (seen_3 & (1 << (NEW.request >> 18 & 63))) = 0
+            OR (seen_4 & (1 << (NEW.request >> 24 & 63))) = 0
+            OR (seen_5 & (1 << (NEW.request >> 30 & 63))) = 0));
     UPDATE heads SET
         sequence = NEW.sequence,
-        position = NEW.position,
-        newest = CAST(newest || substr(NEW.request, 1, 3) AS BLOB)
-    WHERE game_id = NEW.game_id
-        AND sequence = NEW.sequence - 1
-        AND position = NEW.previous
-        AND instr(newest, substr(NEW.request, 1, 3)) = 0;
-    SELECT RAISE(ROLLBACK, 'the entry does not follow the head of its game')
-    WHERE changes() = 0;
+        position = NEW.log_position,
+        newest = newest + 1,
+        seen_0 = seen_0 | (1 << (NEW.request & 63)),
+        seen_1 = seen_1 | (1 << (NEW.request >> 6 & 63)),
+        seen_2 = seen_2 | (1 << (NEW.request >> 12 & 63)),
+        seen_3 = seen_3 | (1 << (NEW.request >> 18 & 63)),
+        seen_4 = seen_4 | (1 << (NEW.request >> 24 & 63)),
+        seen_5 = seen_5 | (1 << (NEW.request >> 30 & 63))
+    WHERE game_id = NEW.game_id;
 END;
 CREATE TRIGGER entries_deleted AFTER DELETE ON entries BEGIN
     UPDATE deleted SET position = OLD.position WHERE position < OLD.position;
@@ -177,10 +200,16 @@ END;
 CREATE TRIGGER refusals_once BEFORE INSERT ON refusals BEGIN
     SELECT RAISE(IGNORE) WHERE EXISTS (
         SELECT 1 FROM requests WHERE game_id = NEW.game_id AND request = NEW.request);
-    UPDATE heads SET refusals = refusals + 1
-    WHERE game_id = NEW.game_id AND instr(newest, substr(NEW.request, 1, 3)) = 0;
     SELECT RAISE(ROLLBACK, 'the request has an entry, or there is no such game')
-    WHERE changes() = 0;
+    WHERE NOT EXISTS (
+        SELECT 1 FROM heads WHERE game_id = NEW.game_id
+        AND ((seen_0 & (1 << (NEW.request & 63))) = 0
+            OR (seen_1 & (1 << (NEW.request >> 6 & 63))) = 0
+            OR (seen_2 & (1 << (NEW.request >> 12 & 63))) = 0
+            OR (seen_3 & (1 << (NEW.request >> 18 & 63))) = 0
+            OR (seen_4 & (1 << (NEW.request >> 24 & 63))) = 0
+            OR (seen_5 & (1 << (NEW.request >> 30 & 63))) = 0));
+    UPDATE heads SET refusals = refusals + 1 WHERE game_id = NEW.game_id;
 END;
 CREATE TRIGGER refusals_found AFTER INSERT ON refusals BEGIN
     INSERT INTO requests VALUES (NEW.game_id, NEW.request, -NEW.refusal_id);
@@ -343,7 +372,7 @@ mod tests {
                 result,
                 Err(SchemaError::Older {
                     found: 2,
-                    oldest: 4
+                    oldest: 5
                 })
             ),
             "{result:?}"
@@ -356,7 +385,7 @@ mod tests {
         migrate_through(&mut connection, &[ONE, TWO]).expect("a new file takes both");
         let result = migrate_through(&mut connection, &[ONE]);
         assert!(
-            matches!(result, Err(SchemaError::Newer { found: 5, known: 4 })),
+            matches!(result, Err(SchemaError::Newer { found: 6, known: 5 })),
             "{result:?}"
         );
     }

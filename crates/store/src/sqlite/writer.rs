@@ -5,6 +5,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use foldhash::quality::RandomState;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
@@ -25,9 +26,11 @@ pub(super) struct Writer {
     pub(super) connection: Connection,
     pub(super) options: SqliteOptions,
     /// Heads of games as the current transaction left them; forgotten when it fails.
-    pub(super) heads: HashMap<GameKey, Head>,
+    pub(super) heads: HashMap<GameKey, Head, RandomState>,
     /// The position of the last entry in the current transaction.
     pub(super) last_position: i64,
+    /// Whether an entry is known to be there, so that the engine by itself chooses the next one.
+    pub(super) last_is_entry: bool,
     pub(super) block: Block,
     published: Published,
     lock: File,
@@ -58,8 +61,9 @@ impl Writer {
         let writer = Self {
             connection,
             options,
-            heads: HashMap::new(),
+            heads: HashMap::default(),
             last_position,
+            last_is_entry: false,
             block: Block::default(),
             published,
             lock,
@@ -108,6 +112,7 @@ impl Writer {
         self.heads.clear();
         self.block = Block::default();
         self.last_position = self.published.newest.load(Ordering::Acquire);
+        self.last_is_entry = false;
         // Some errors have ended the transaction already.
         if !self.connection.is_autocommit()
             && let Err(error) = self.execute("ROLLBACK")

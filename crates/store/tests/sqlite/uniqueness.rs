@@ -6,7 +6,7 @@ use crate::suite::{create, game, new_game};
 use crate::{BUSY, alter, count, fill, folder, open};
 
 /// A request that is not there.
-const FRESH: &str = "x'0102030405060708'";
+const FRESH: &str = "72623859790382856";
 /// The position of the newest entry of the game.
 const LAST: &str = "(SELECT position FROM heads WHERE game_id = 1)";
 /// The request of the refusal.
@@ -19,7 +19,7 @@ const NEXT: &str =
 /// A statement that writes entries again, with some columns otherwise.
 fn copy(sequence: &str, previous: &str, request: &str, game: &str) -> String {
     format!(
-        "INSERT INTO entries SELECT {NEXT}, platform_id, {game}, {sequence}, {previous}, \
+        "INSERT INTO entries SELECT {NEXT}, {NEXT}, platform_id, {game}, {sequence}, {previous}, \
          {request}, request_rest, content_hash, update_time_us, chain, bytes FROM entries"
     )
 }
@@ -45,7 +45,7 @@ fn repetitions(sequence: i64) -> Vec<String> {
         copy("1", "0", FRESH, "2").replace(NEXT, "(SELECT max(log_position) FROM games)"),
         // A position once more.
         format!(
-            "INSERT INTO entries SELECT position, platform_id, 2, 1, 0, {FRESH}, request_rest, \
+            "INSERT INTO entries SELECT position, position, platform_id, 2, 1, 0, {FRESH}, request_rest, \
              content_hash, update_time_us, chain, bytes FROM entries"
         ),
         // Its request once more, in a refusal.
