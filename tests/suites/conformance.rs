@@ -513,7 +513,7 @@ fn what_makes_no_sense_is_told_before_anything_is_played() {
             &good,
             &["--target", "referee:1"],
             64,
-            "write http://HOST:PORT",
+            "only http is spoken",
         ),
         (
             &good,
