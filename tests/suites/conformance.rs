@@ -509,18 +509,8 @@ fn what_makes_no_sense_is_told_before_anything_is_played() {
         ),
         (&missing, &[], 2, "missing.jsonl: cannot be read"),
         (folder.path(), &[], 2, "is a folder"),
-        (
-            &good,
-            &["--target", "referee:1"],
-            64,
-            "only http is spoken",
-        ),
-        (
-            &good,
-            &["--target", "http://"],
-            64,
-            "no address of a referee",
-        ),
+        (&good, &["--target", "referee:1"], 64, "only http is spoken"),
+        (&good, &["--target", "http://"], 64, "http:// is no address"),
         // Nobody listens on the port of the discard protocol.
         (
             &good,
