@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use referee_api::v1;
 use referee_tests::process::{Referee, binary};
 use referee_tests::{lines, root};
 use serde_json::{Value, json};
@@ -482,6 +483,26 @@ fn a_field_that_nobody_knows_is_told() {
 }
 
 #[test]
+fn games_that_are_left_on_a_server_can_be_found() {
+    let referee = Referee::start();
+    let output = conform(&[&data("cases/own.jsonl")], Some(&referee), &[]);
+    assert!(output.status.success(), "{}", text(&output.stdout));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let games = runtime.block_on(async {
+        let listed = referee
+            .games()
+            .await
+            .list_games(v1::ListGamesRequest::default())
+            .await;
+        listed.expect("games are listed").into_inner().games
+    });
+    assert!(!games.is_empty());
+    for game in games {
+        assert!(game.labels.contains_key("conformance"), "{:?}", game.labels);
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_told_before_anything_is_played() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = |name: &str, text: &str| {
@@ -509,8 +530,18 @@ fn what_makes_no_sense_is_told_before_anything_is_played() {
         ),
         (&missing, &[], 2, "missing.jsonl: cannot be read"),
         (folder.path(), &[], 2, "is a folder"),
-        (&good, &["--target", "referee:1"], 64, "only http is spoken"),
-        (&good, &["--target", "http://"], 64, "http:// is no address"),
+        (
+            &good,
+            &["--target", "referee:1"],
+            64,
+            "--target: referee:1 is no address",
+        ),
+        (
+            &good,
+            &["--target", "http://"],
+            64,
+            "use one such as http://127.0.0.1:50051",
+        ),
         // Nobody listens on the port of the discard protocol.
         (
             &good,

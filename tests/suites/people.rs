@@ -15,12 +15,14 @@ use referee_tests::{lines, root, texts, tool};
 use serde_json::Value;
 
 /// The sections of the README whose commands are typed, one after another.
-const SECTIONS: [&str; 5] = [
+const SECTIONS: [&str; 7] = [
     "Five minutes",
     "For people",
     "What the Laws make of a move",
     "Can this side still mate?",
+    "Records of games",
     "Rule profiles",
+    "Time",
 ];
 
 /// A command line of the client for people, as the tests run it.
@@ -365,6 +367,7 @@ fn the_readme_prints_what_it_says() {
         &std::env::var_os("PATH").unwrap_or_default(),
     ));
     let mut shell = Command::new("bash")
+        .current_dir(root())
         .env("PATH", std::env::join_paths(path).expect("a path"))
         .env("REFEREE_SERVER", format!("http://{address}"))
         .args(["-c", "exec bash 2>&1"])

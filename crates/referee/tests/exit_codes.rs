@@ -292,8 +292,18 @@ fn manual_pages_and_completions_know_every_command() {
     assert!(status.expect("it runs").success());
     let help = program(&folder).arg("--help").output().expect("it runs");
     let help = String::from_utf8(help.stdout).expect("text");
-    let completions = program(&folder).args(["completions", "bash"]).output();
-    let completions = String::from_utf8(completions.expect("it runs").stdout).expect("text");
+    let completions = |shell: &str| {
+        let output = program(&folder).args(["completions", shell]).output();
+        String::from_utf8(output.expect("it runs").stdout).expect("text")
+    };
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        // A word at the deepest of all levels.
+        assert!(
+            completions(shell).contains("declare-lost-by-both"),
+            "{shell}"
+        );
+    }
+    let completions = completions("bash");
     let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
     let mut count = 0;
     for line in commands.lines().take_while(|line| !line.is_empty()) {

@@ -60,6 +60,9 @@ pub(super) struct CreateArguments {
     /// A word to find the game by; may be given again for another key.
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = read_label)]
     label: Vec<(String, String)>,
+    /// A tag for the record in Portable Game Notation; may be given again for another name.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = read_label)]
+    tag: Vec<(String, String)>,
     /// How long after the end the referee confirms the result, such as 10m. Default: never.
     #[arg(long, value_name = "TIME", value_parser = read_time)]
     confirm_after: Option<Duration>,
@@ -93,6 +96,9 @@ impl CreateArguments {
         self.set_clock(&mut game)?;
         self.set_position(&mut game);
         game.labels.extend(self.label);
+        let tags = self.tag.into_iter();
+        game.tags
+            .extend(tags.map(|(name, value)| v1::GameTag { name, value }));
         if self.confirm_after.is_some() {
             game.confirm_after = self.confirm_after;
         }
@@ -133,8 +139,7 @@ impl CreateArguments {
 
     fn set_position(&self, game: &mut v1::Game) {
         use v1::position::Base;
-        let fen = self.fen.as_deref().filter(|fen| *fen != "startpos");
-        let fen = fen.map(|fen| Base::Fen(fen.to_owned()));
+        let fen = self.fen.clone().map(Base::Fen);
         if let Some(base) = fen.or(self.chess960.map(Base::Chess960Number)) {
             game.initial_position.get_or_insert_default().base = Some(base);
         }
@@ -158,7 +163,7 @@ fn set(field: &mut String, value: Option<&String>) {
 fn read_label(text: &str) -> Result<(String, String), String> {
     let (key, value) = text
         .split_once('=')
-        .ok_or("write a key and a value, such as round=3")?;
+        .ok_or("write a name and a value, such as round=3")?;
     Ok((key.to_owned(), value.to_owned()))
 }
 

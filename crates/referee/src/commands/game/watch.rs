@@ -42,6 +42,9 @@ pub(super) struct WatchArguments {
     /// How long to try to come back to a server that is lost, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = WATCH_LOST_SECONDS_MAX)]
     patience: u64,
+    /// Draws the board after each event.
+    #[arg(long, short)]
+    boards: bool,
     #[command(flatten)]
     board: BoardArguments,
 }
@@ -84,6 +87,17 @@ impl WatchArguments {
             };
             watcher.wait(&why).await?;
         }
+    }
+
+    fn describe(&self, event: &v1::GameEvent) -> String {
+        let mut text = events::event(event);
+        let boards = self.boards.then(|| self.board.draw(&event.fen));
+        for line in boards.into_iter().flatten() {
+            text.push_str("      ");
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
     }
 
     fn request(&self, after_sequence: Option<i64>) -> v1::WatchGameRequest {
@@ -157,7 +171,7 @@ impl Watcher<'_> {
                     let text = format!("event {} came too early", event.sequence);
                     return Ok(Some(Ended::Broken(text)));
                 }
-                (event.sequence, events::event(event))
+                (event.sequence, self.arguments.describe(event))
             }
             Some(Kind::End(end)) => (end.sequence, describe_end(end)),
             Some(Kind::Heartbeat(_)) | None => return Ok(None),
