@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +24,9 @@ const SECTIONS: [&str; 7] = [
     "Rule profiles",
     "Time",
 ];
+
+/// More than a server says before it answers, and less than an answer with an event.
+const ANSWER_BYTES: u64 = 400;
 
 /// A command line of the client for people, as the tests run it.
 fn client(address: SocketAddr) -> Command {
@@ -150,17 +153,25 @@ struct Door {
 
 impl Door {
     fn open(to: SocketAddr) -> Door {
+        Door::losing(to, 0)
+    }
+
+    /// A door that carries what the first callers say, and loses what they are answered.
+    fn losing(to: SocketAddr, callers: usize) -> Door {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
         let leads_to = Arc::new(Mutex::new(to));
         let door = Arc::clone(&leads_to);
         thread::spawn(move || {
-            for caller in listener.incoming().map_while(Result::ok) {
+            for (index, caller) in listener.incoming().map_while(Result::ok).enumerate() {
                 let to = *door.lock().unwrap_or_else(PoisonError::into_inner);
                 // Nobody behind the door: the caller is sent away.
                 if let Ok(server) = TcpStream::connect(to) {
                     carry(&caller, &server);
-                    carry(&server, &caller);
+                    match index < callers {
+                        true => lose(&server, &caller),
+                        false => carry(&server, &caller),
+                    }
                 }
             }
         });
@@ -182,6 +193,19 @@ fn carry(from: &TcpStream, to: &TcpStream) {
         let _ = io::copy(&mut from, &mut to);
         let _ = to.shutdown(std::net::Shutdown::Both);
         let _ = from.shutdown(std::net::Shutdown::Both);
+    });
+}
+
+/// Takes an answer from a server, and hangs up on the caller instead of carrying it.
+fn lose(server: &TcpStream, caller: &TcpStream) {
+    let copies = (server.try_clone(), caller.try_clone());
+    let (Ok(server), Ok(caller)) = copies else {
+        return;
+    };
+    thread::spawn(move || {
+        let answer = io::copy(&mut server.take(ANSWER_BYTES), &mut io::sink());
+        let _ = caller.shutdown(std::net::Shutdown::Both);
+        answer
     });
 }
 
@@ -292,6 +316,18 @@ fn what_was_acknowledged_comes_again_for_the_same_request() {
     let first = game(address, &act);
     game(address, &["act", "r", "black", "move", "e5"]);
     assert_eq!(game(address, &act), first);
+}
+
+#[test]
+fn an_action_whose_answer_was_lost_is_sent_again_and_done_once() {
+    let referee = Referee::start();
+    game(referee.address(), &["create", "--id", "l"]);
+    let door = Door::losing(referee.address(), 2);
+    let acted = game(door.address, &["act", "l", "white", "move", "e4"]);
+    assert_eq!(acted, "accepted: 1. e4 (sequence 1)\n");
+    let shown = game(referee.address(), &["show", "l"]);
+    assert!(shown.contains("sequence 1\n"), "{shown}");
+    assert!(shown.contains("\n1. e4\n"), "{shown}");
 }
 
 /// One command of the README, and what it prints.

@@ -245,8 +245,8 @@ impl Writer {
         }))
     }
 
-    /// Inserts the row of an entry, and returns how many that were: none where its request is in the
-    /// index.
+    /// Inserts the row of an entry, and returns how many that were: none where its request is in
+    /// the index.
     ///
     /// Of the ways to treat a conflict the one in use keeps no journal for undoing the single
     /// statement; the batch is tried again without its culprit. A position that a statement names
@@ -267,8 +267,8 @@ impl Writer {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
         } else {
             "INSERT OR ROLLBACK INTO entries (position, log_position, platform_id, game_id, \
-             sequence, previous, request, request_rest, content_hash, update_time_us, chain, bytes) \
-             VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+             sequence, previous, request, request_rest, content_hash, update_time_us, chain, \
+             bytes) VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
         };
         self.connection.prepare_cached(statement)?.execute(params![
             self.last_position + 1,
