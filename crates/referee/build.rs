@@ -1,20 +1,19 @@
-//! Says which revision of the sources is built: what `REFEREE_REVISION` holds, else what git says
-//! of this tree, else "unknown".
+//! Says which commit is built, where that is known: what `REFEREE_COMMIT` holds, else what git says
+//! of this tree. What judges has a revision of its own, which needs neither.
 
 use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    println!("cargo:rerun-if-env-changed=REFEREE_REVISION");
-    let given = std::env::var("REFEREE_REVISION").ok();
+    println!("cargo:rerun-if-env-changed=REFEREE_COMMIT");
+    let given = std::env::var("REFEREE_COMMIT").ok();
     let given = given.filter(|given| !given.trim().is_empty());
-    let revision = given.or_else(revision_of_tree);
-    let revision = revision.as_deref().map_or("unknown", str::trim);
-    println!("cargo:rustc-env=REFEREE_REVISION={revision}");
+    let commit = given.or_else(commit_of_tree).unwrap_or_default();
+    println!("cargo:rustc-env=REFEREE_COMMIT={}", commit.trim());
 }
 
 /// Asks git, but for a tree that only lies within one of another project.
-fn revision_of_tree() -> Option<String> {
+fn commit_of_tree() -> Option<String> {
     let root = git(&["rev-parse", "--show-toplevel"])?;
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     if Path::new(&root).canonicalize().ok()? != here.canonicalize().ok()? {

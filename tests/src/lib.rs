@@ -1,12 +1,15 @@
-//! What the suites share: the real binary, two servers over one store, the wire, the oracle, the
-//! sources as syntax trees, where the data is, and what to do where a tool is missing.
+//! What the suites share: the real binary, two servers over one store, stores of old games, the
+//! wire, the oracle, the sources as syntax trees, where the data is, and what to do where a tool is
+//! missing.
 
 #![forbid(unsafe_code)]
 
 pub mod apart;
 pub mod circles;
 pub mod deployment;
+pub mod json;
 pub mod line;
+pub mod old_games;
 pub mod oracle;
 pub mod pair;
 pub mod process;

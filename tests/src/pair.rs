@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,7 +69,7 @@ pub struct Pair {
     options: PairOptions,
     servers: Vec<Running>,
     turns: Arc<Turns>,
-    _folder: TempDir,
+    _folder: Option<TempDir>,
 }
 
 /// One server of a pair.
@@ -116,9 +117,29 @@ impl Pair {
     ) -> Pair {
         let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
         let store = SqliteStore::open(folder.path().join("referee.db"));
+        let store = wrap(store.expect("the store opens"));
+        Pair::begin(options, store, BEGIN_US, Some(folder)).await
+    }
+
+    /// Starts two servers on the store in a file, at a time in microseconds since 1970.
+    ///
+    /// # Panics
+    ///
+    /// Where they do not come up.
+    pub async fn open(file: &Path, now_us: i64) -> Pair {
+        let store = SqliteStore::open(file).expect("the store opens");
+        Pair::begin(PairOptions::default(), Arc::new(store), now_us, None).await
+    }
+
+    async fn begin(
+        options: PairOptions,
+        store: Arc<dyn Store>,
+        now_us: i64,
+        folder: Option<TempDir>,
+    ) -> Pair {
         let mut pair = Pair {
-            clock: ManualClock::at_us(BEGIN_US),
-            store: wrap(store.expect("the store opens")),
+            clock: ManualClock::at_us(now_us),
+            store,
             options,
             servers: Vec::new(),
             turns: Arc::default(),
@@ -274,6 +295,17 @@ impl Pair {
         // It is gone when that has been seen; an error is what it ends with.
         let _ = server.run.await;
         server.store
+    }
+
+    /// Stops both servers and closes the store.
+    ///
+    /// # Panics
+    ///
+    /// Where they do not end well.
+    pub async fn close(mut self) {
+        self.stop();
+        assert!(self.ended(PATIENCE).await, "both end well");
+        self.store.close().await.expect("the store is closed");
     }
 
     /// Tells both servers to stop.

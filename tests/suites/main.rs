@@ -12,6 +12,7 @@
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
+//! | `baseline` | what breaks the contract is caught |
 //! | `bad_input` | the status and details of what cannot be judged |
 //! | `bounds` | every limit of a request, at the limit and one above |
 //! | `ranges` | fields out of range, and pages |
@@ -21,6 +22,7 @@
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
 //! | `imports` | reports about imports: clocks, results and what is left out |
+//! | `old_games` | stores of before, read as they were |
 //! | `people` | the client for people, and the commands of the README as they are typed |
 //! | `pages` | the pages on actions, clocks and errors, against what the binary does |
 //! | `pgn_games` | games in Portable Game Notation: in, out, and verified over a stream |
@@ -40,6 +42,7 @@
 mod all_games;
 mod articles;
 mod bad_input;
+mod baseline;
 mod bounds;
 mod conformance;
 mod corrections;
@@ -52,6 +55,7 @@ mod interop;
 mod limits;
 mod masters;
 mod mating;
+mod old_games;
 mod pages;
 mod people;
 mod pgn_games;

@@ -114,6 +114,10 @@ const REAL_TIME: &[(&str, &str)] = &[
         "tests/src/deployment.rs",
         "the time of the real binary is that of the machine",
     ),
+    (
+        "tests/src/old_games/play.rs",
+        "waits for what servers find by themselves",
+    ),
     ("tests/src/pair.rs", "waits for signs of life of servers"),
     ("tests/src/process.rs", "waits for a process"),
     ("tests/suites/crash.rs", "kills a process"),

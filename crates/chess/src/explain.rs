@@ -101,8 +101,18 @@ impl Position {
         self.illegal(uci, Some(piece), fault)
     }
 
-    /// Returns that no piece of a kind can reach a square.
-    pub(crate) fn explain_unreachable(&self, role: Role, to: Square) -> IllegalMove {
+    /// Returns that no piece of a kind, on a file or a rank where one is named, can reach a square.
+    /// A pawn that captures there is not meant by a text that names no file, and the sentence says
+    /// which file is.
+    pub(crate) fn explain_unreachable(
+        &self,
+        role: Role,
+        (file, rank): (Option<File>, Option<Rank>),
+        to: Square,
+    ) -> IllegalMove {
+        let pawns = self.board().pieces(self.turn(), Role::Pawn);
+        let is_near = role == Role::Pawn && (pawn_attacks(!self.turn(), to) & pawns).any();
+        let file = file.or(is_near.then(|| to.file()));
         let piece = Piece {
             color: self.turn(),
             role,
@@ -115,6 +125,7 @@ impl Position {
         let fault = Fault::new(IllegalReason::EmptySquare, "3.1").at(to.into());
         IllegalMove {
             from: None,
+            within: (file, rank),
             ..self.illegal(uci, Some(piece), fault)
         }
     }
@@ -142,6 +153,7 @@ impl Position {
             pieces: fault.pieces.into_iter().filter_map(named).collect(),
             squares: fault.squares,
             article: fault.article,
+            within: (None, None),
             turn: self.turn(),
             king: self.king(self.turn()),
             promotion: uci.promotion,

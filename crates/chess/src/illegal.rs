@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::limits::MOVE_LENGTH_MAX;
-use crate::{Bitboard, Color, Piece, Role, Square, UciMove};
+use crate::{Bitboard, Color, File, Piece, Rank, Role, Square, UciMove};
 
 /// A text is no legal move of the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +144,8 @@ pub struct IllegalMove {
     /// those between the king and the piece that pins, the king's own included.
     pub squares: Bitboard,
     pub(crate) article: &'static str,
+    /// The file and the rank that the text names of the piece, where no piece fits.
+    pub(crate) within: (Option<File>, Option<Rank>),
     pub(crate) turn: Color,
     pub(crate) king: Square,
     pub(crate) promotion: Option<Role>,
@@ -191,6 +193,18 @@ impl IllegalMove {
             Some(square) => write!(f, "{square}"),
             None => Ok(()),
         })
+    }
+
+    /// Writes that no piece of a kind can reach the square, of those that the text names.
+    fn write_unreachable(&self, f: &mut fmt::Formatter<'_>, role: Role) -> fmt::Result {
+        write!(f, "{} has no {role}", self.turn)?;
+        match self.within {
+            (Some(file), Some(rank)) => write!(f, " on {}", Square::at(file, rank))?,
+            (Some(file), None) => write!(f, " on the {}-file", file.to_char())?,
+            (None, Some(rank)) => write!(f, " on rank {}", rank.to_char())?,
+            (None, None) => {}
+        }
+        write!(f, " that can reach {}", self.to)
     }
 
     /// Writes how the piece does move.
@@ -261,9 +275,7 @@ impl fmt::Display for IllegalMove {
         let (to, turn, king) = (self.to, self.turn, self.king);
         match self.reason {
             IllegalReason::EmptySquare => match (self.from, self.piece) {
-                (None, Some(piece)) => {
-                    write!(f, "{turn} has no {} that can reach {to}", piece.role)
-                }
+                (None, Some(piece)) => self.write_unreachable(f, piece.role),
                 (from, _) => write!(f, "there is no piece on {}", from.unwrap_or(to)),
             },
             IllegalReason::OpponentPiece => {

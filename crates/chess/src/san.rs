@@ -519,7 +519,7 @@ impl Position {
                 }),
             _ => self
                 .explain_no_capture(action, candidates)
-                .unwrap_or_else(|| self.explain_unreachable(role, to)),
+                .unwrap_or_else(|| self.explain_unreachable(role, (from_file, from_rank), to)),
         });
         MoveError::Illegal(illegal)
     }

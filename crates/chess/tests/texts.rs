@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use referee_chess::{Bitboard, CastlingMode, MoveError, Position, San, Square};
+use referee_chess::{Bitboard, CastlingMode, MoveError, MoveKind, Position, Role, San, Square};
 use serde_json::Value;
 
 fn cases(file: &str) -> Vec<Value> {
@@ -66,6 +66,54 @@ fn the_reason_against_a_move_is_named_with_its_article_pieces_and_squares() {
             assert_eq!(position.board().piece_at(square), Some(piece), "{case}");
         }
     }
+}
+
+/// T2-78: where a sentence says that a side has no such piece that can reach a square, no legal
+/// move of such a piece goes there.
+#[test]
+fn what_is_said_of_reaching_a_square_is_so() {
+    let files = std::iter::once(String::new()).chain(('a'..='h').map(String::from));
+    let files: Vec<String> = files.collect();
+    let mut said = 0;
+    for case in [cases("illegal.jsonl"), cases("moves.jsonl")].concat() {
+        let position = position(&case);
+        let board = position.board();
+        let moves = position.legal_moves();
+        let goes: Vec<(Role, Square, Square)> = moves
+            .into_iter()
+            .filter(|mv| mv.kind() != MoveKind::Castle)
+            .filter_map(|mv| Some((board.piece_at(mv.from())?.role, mv.from(), mv.to())))
+            .collect();
+        for (letter, file, capture) in ["", "N", "B", "R", "Q", "K"]
+            .iter()
+            .flat_map(|letter| files.iter().map(move |file| (letter, file)))
+            .flat_map(|(letter, file)| ["", "x"].map(|capture| (letter, file, capture)))
+        {
+            for to in Bitboard::FULL {
+                let text = format!("{letter}{file}{capture}{to}");
+                let Err(MoveError::Illegal(illegal)) = position.read_move(&text) else {
+                    continue;
+                };
+                let sentence = illegal.to_string();
+                let Some(piece) = illegal
+                    .piece
+                    .filter(|_| sentence.contains("that can reach"))
+                else {
+                    continue;
+                };
+                said += 1;
+                let is_meant = |from: Square| {
+                    let on_file = format!(" on the {}-file ", from.file().to_char());
+                    !sentence.contains("-file") || sentence.contains(&on_file)
+                };
+                let reaches = goes
+                    .iter()
+                    .any(|&(role, from, at)| role == piece.role && at == to && is_meant(from));
+                assert!(!reaches, "{text}: {sentence}: {case}");
+            }
+        }
+    }
+    assert!(said > 10_000, "only {said} sentences");
 }
 
 #[test]

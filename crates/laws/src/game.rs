@@ -30,6 +30,17 @@ pub struct Start {
     pub plies_without_capture: Option<u32>,
 }
 
+impl Start {
+    /// Checks the limits of today.
+    fn check(&self) -> Result<(), GameError> {
+        let limit = History::MOVES_MAX;
+        if self.moves.len() > limit {
+            return Err(GameError::TooManyMoves(HistoryError { limit }));
+        }
+        self.timing.setup.check().map_err(GameError::Clock)
+    }
+}
+
 /// How the time of a game is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
@@ -189,8 +200,23 @@ impl Game {
         Game::play_through(profile, start, false)
     }
 
+    /// Begins a game that was created before, judged like a new one: only the limits of today do
+    /// not count.
+    ///
+    /// # Errors
+    ///
+    /// Where a move is not legal or comes after the end of the game.
+    pub fn again(profile: Profile, start: &Start) -> Result<Game, GameError> {
+        Game::play_recorded(profile, start, true)
+    }
+
     fn play_through(profile: Profile, start: &Start, draws_end: bool) -> Result<Game, GameError> {
-        let conduct = begin_conduct(start)?;
+        start.check()?;
+        Game::play_recorded(profile, start, draws_end)
+    }
+
+    fn play_recorded(profile: Profile, start: &Start, draws_end: bool) -> Result<Game, GameError> {
+        let conduct = begin_conduct(start);
         let mut history = History::new(start.base.clone());
         for (ply, text) in (0..).zip(&start.moves) {
             let mv = history
@@ -204,7 +230,7 @@ impl Game {
                     outcome: Box::new(outcome),
                 });
             }
-            history.play(mv).map_err(GameError::TooManyMoves)?;
+            history.play_recorded(mv).map_err(GameError::TooManyMoves)?;
         }
         let mut game = Game {
             profile,
@@ -218,23 +244,24 @@ impl Game {
         Ok(game)
     }
 
-    /// Begins a game as it was recorded: whether it is over there is not judged again.
+    /// Begins a game as it was recorded: whether it is over there is not judged again, and the
+    /// limits of today do not count.
     ///
     /// # Errors
     ///
-    /// Where a move is not legal, or the clocks cannot be set up.
+    /// Where a move is not legal.
     pub fn restore(
         profile: Profile,
         start: &Start,
         outcome: Option<Outcome>,
     ) -> Result<Game, GameError> {
-        let conduct = begin_conduct(start)?;
+        let conduct = begin_conduct(start);
         let mut history = History::new(start.base.clone());
         for (ply, text) in (0..).zip(&start.moves) {
             let mv = history
                 .read(text)
                 .map_err(|error| GameError::IllegalMove { ply, error })?;
-            history.play(mv).map_err(GameError::TooManyMoves)?;
+            history.play_recorded(mv).map_err(GameError::TooManyMoves)?;
         }
         let mut game = Game {
             profile,
@@ -380,24 +407,23 @@ fn put_on_board(history: &mut History, effects: &Effects) -> Result<(), ApplyErr
         return Ok(());
     };
     if effects.is_illegal {
-        return history.stand(played).map_err(ApplyError::Stand);
+        return history.stand_recorded(played).map_err(ApplyError::Stand);
     }
     let mv = history
         .position()
         .resolve_uci(played)
         .map_err(ApplyError::Move)?;
-    history.play(mv).map_err(ApplyError::Full)
+    history.play_recorded(mv).map_err(ApplyError::Full)
 }
 
-fn begin_conduct(start: &Start) -> Result<Conduct, GameError> {
+fn begin_conduct(start: &Start) -> Conduct {
     let timing = &start.timing;
-    let clocks = Clocks::new(timing.white.clone(), timing.black.clone(), timing.setup)
-        .map_err(GameError::Clock)?;
-    Ok(Conduct {
+    let clocks = Clocks::recorded(timing.white.clone(), timing.black.clone(), timing.setup);
+    Conduct {
         illegal_moves: start.illegal_moves,
         capture_count: CaptureCount::at_start(&start.base),
         ..Conduct::new(clocks)
-    })
+    }
 }
 
 /// A text that is no legal move after mate or stalemate is a move after the end.

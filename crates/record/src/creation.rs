@@ -16,6 +16,7 @@ use crate::convert::ruling::write_outcome;
 use crate::convert::time::read_duration;
 use crate::error::Error;
 use crate::fields::Fields;
+use crate::judge::write_judge;
 use crate::limits;
 use crate::name::check_game_id;
 
@@ -50,7 +51,8 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
     let timing = read_timing("game", settings, setup, &profile, &mut fields);
     check_setup("game.setup", setup, &mut fields);
     let range = Duration::ZERO..=limits::CONFIRM_AFTER_MAX;
-    let (field, confirm_after) = ("game.confirm_after", asked.confirm_after);
+    let field = "game.confirm_after";
+    let confirm_after = asked.confirm_after;
     read_duration(field, confirm_after, Duration::ZERO, range, &mut fields);
     fields.finish()?;
     let overrides = asked
@@ -63,28 +65,38 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
     let start = taken_over(start, timing, setup);
     let game =
         Game::new(profile, &start).map_err(|error| from_game_error(field, &start, &error))?;
+    Ok((write_genesis(asked, resolved, &game, &start.timing), game))
+}
+
+/// Writes the genesis of a game: what was asked for, and what it was resolved to.
+pub(crate) fn write_genesis(
+    asked: &v1::Game,
+    rule_profile: v1::RuleProfile,
+    game: &Game,
+    timing: &Timing,
+) -> v1::Game {
     let moves = game.history().moves();
-    let genesis = v1::Game {
+    v1::Game {
         white_player: asked.white_player.clone(),
         black_player: asked.black_player.clone(),
-        rule_profile: Some(resolved),
+        rule_profile: Some(rule_profile),
         initial_position: Some(v1::Position {
             base: Some(v1::position::Base::Fen(base_fen(game.history().base()))),
             moves: moves.map(|uci| uci.to_string()).collect(),
             variant: game.profile().variant.to_v1().into(),
         }),
         labels: asked.labels.clone(),
-        clock_settings: Some(write_settings(&start.timing)),
+        clock_settings: Some(write_settings(timing)),
         setup: asked.setup,
-        confirm_after,
+        confirm_after: asked.confirm_after,
         tags: asked.tags.clone(),
         ..v1::Game::default()
-    };
-    Ok((genesis, game))
+    }
 }
 
 /// Completes the genesis of a creation with what the caller does not say: the name of the game,
-/// when it was created, and the outcome that it begins with, if the position is the end of a game.
+/// when it was created and by what, and the outcome that it begins with, if the position is the end
+/// of a game.
 #[must_use]
 pub fn complete_genesis(
     genesis: v1::Game,
@@ -98,6 +110,7 @@ pub fn complete_genesis(
         fen: game.position().to_string(),
         outcome: Some(write_outcome(game.outcome(), points, game.keeper())),
         create_time,
+        judged_by: Some(write_judge(game.profile())),
         ..genesis
     }
 }

@@ -12,6 +12,7 @@ use crate::convert::ruling::{write_bound, write_outcome, write_ruling};
 use crate::convert::time::write_us;
 use crate::error::Error;
 use crate::folded::{FoldedGame, state, write_offer};
+use crate::judge::write_judge;
 
 /// A judgment, as it is answered and stored.
 #[derive(Clone, Debug)]
@@ -144,10 +145,7 @@ fn write_after(after: &FoldedGame) -> v1::GameEvent {
         halfmove_clock: history.halfmove_clock(),
         draw_offer: write_offer(game).into(),
         outcome: Some(write_outcome(game.outcome(), points, game.keeper())),
-        judged_by: Some(v1::Judge {
-            referee_version: env!("CARGO_PKG_VERSION").to_owned(),
-            edition: game.profile().edition.to_owned(),
-        }),
+        judged_by: Some(write_judge(game.profile())),
         bound_move: write_bound(game.conduct().bound),
         conduct: Some(write_conduct(game)),
         ..v1::GameEvent::default()

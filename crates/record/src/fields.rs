@@ -19,9 +19,37 @@ use crate::error::{Error, Violation};
 #[derive(Debug, Default)]
 pub struct Fields {
     violations: Vec<Violation>,
+    /// Whether the limits of today do not count.
+    is_recorded: bool,
 }
 
 impl Fields {
+    /// For what was recorded: it was within the limits of its day, so that those of today do not
+    /// count.
+    #[must_use]
+    pub fn recorded() -> Fields {
+        Fields {
+            is_recorded: true,
+            ..Fields::default()
+        }
+    }
+
+    /// Returns the limit that counts, which is none for what was recorded.
+    #[must_use]
+    pub fn limit(&self, limit: u64) -> u64 {
+        if self.is_recorded { u64::MAX } else { limit }
+    }
+
+    /// Returns as many elements of a list as are looked at; [`Fields::count`] refuses more.
+    pub fn first<'a, T>(&self, list: &'a [T], max: usize) -> &'a [T] {
+        let count = if self.is_recorded {
+            list.len()
+        } else {
+            list.len().min(max)
+        };
+        &list[..count]
+    }
+
     /// Notes that a field is wrong.
     ///
     /// A field has one violation: what is found first, which most often is why more is found. Only
@@ -43,7 +71,7 @@ impl Fields {
 
     /// Checks that a text has at most some bytes.
     pub fn length(&mut self, field: &str, text: &str, bytes_max: usize) {
-        if text.len() > bytes_max {
+        if text.len() > bytes_max && !self.is_recorded {
             let description = format!("{} bytes, above the limit of {bytes_max}", text.len());
             self.above(field, description, bytes_max, text.len());
         }
@@ -76,7 +104,7 @@ impl Fields {
 
     /// Checks that a list has at most some elements.
     pub fn count(&mut self, field: &str, what: &str, actual: usize, max: usize) {
-        if actual > max {
+        if actual > max && !self.is_recorded {
             let description = format!("{actual} {what}, above the limit of {max}");
             self.above(field, description, max, actual);
         }

@@ -11,7 +11,9 @@
 //! use referee_api::v1;
 //! use referee_laws::Time;
 //! use referee_record::convert::action::read_action;
-//! use referee_record::{FoldedGame, PendingWrite, build_event, read_creation};
+//! use referee_record::{
+//!     FoldedGame, PendingWrite, build_event, complete_genesis, read_creation,
+//! };
 //! use prost::Message;
 //!
 //! let request = v1::CreateGameRequest {
@@ -19,7 +21,8 @@
 //!     request_id: "create-1".into(),
 //!     ..v1::CreateGameRequest::default()
 //! };
-//! let (genesis, _) = read_creation(&request)?;
+//! let (genesis, game) = read_creation(&request)?;
+//! let genesis = complete_genesis(genesis, &game, "games/board-1".into(), None);
 //! let mut folded = FoldedGame::begin(&genesis.encode_to_vec(), 0)?;
 //!
 //! let message = v1::Action {
@@ -49,6 +52,7 @@ mod event;
 mod fields;
 mod finding;
 mod folded;
+mod judge;
 pub mod limits;
 mod name;
 mod replay;
@@ -63,6 +67,7 @@ pub use event::{PendingEvent, PendingWrite, answer_of, build_event};
 pub use fields::Fields;
 pub use finding::Finding;
 pub use folded::{FoldedGame, state, time_us, write_created, write_summary};
+pub use judge::{REVISION, VERSION};
 pub use name::{read_name, resource_name};
 pub use replay::{Replay, ReplayError};
 pub use request_hash::{hash_action, hash_creation};

@@ -4,20 +4,23 @@ use std::fmt;
 
 use referee_api::v1;
 use referee_laws::{
-    Action, Budget, CanMate, Color, Decision, Intent, Keeper, MateFinding, Seat, Tier, can_mate,
+    Action, Budget, CanMate, Color, Decision, Game, Intent, Keeper, MateFinding, Seat, Tier,
+    can_mate,
 };
 
 use crate::convert::InContract;
 use crate::convert::action::{Submitted, read_stored_action};
 use crate::convert::clocks::time_of;
 use crate::convert::enums::can_mate_name;
+use crate::convert::profile::{resolve_profile, write_profile};
+use crate::convert::stored::stored_start;
 use crate::convert::time::{read_us, stored_ms, stored_time};
-use crate::creation::{complete_genesis, read_creation};
+use crate::creation::{complete_genesis, write_genesis};
 use crate::error::Error;
 use crate::event::build_event;
+use crate::fields::Fields;
 use crate::folded::FoldedGame;
 use crate::limits;
-use crate::name::id_of;
 
 /// A record, replayed up to some entry.
 ///
@@ -28,13 +31,18 @@ use crate::name::id_of;
 /// ```
 /// use prost::Message;
 /// use referee_api::v1;
-/// use referee_record::Replay;
+/// use referee_record::{Replay, complete_genesis, read_creation};
 ///
-/// let genesis = v1::Game { name: "games/board-1".into(), ..v1::Game::default() };
+/// let request = v1::CreateGameRequest {
+///     game: Some(v1::Game::default()),
+///     request_id: "create-1".into(),
+///     ..v1::CreateGameRequest::default()
+/// };
+/// let (genesis, game) = read_creation(&request)?;
+/// let genesis = complete_genesis(genesis, &game, "games/board-1".into(), None);
 /// let replay = Replay::begin(&genesis.encode_to_vec())?;
-/// let outcome = replay.recreate()?.outcome.expect("it says that the game goes on");
-/// assert_eq!(outcome.result(), v1::GameResult::Ongoing);
-/// # Ok::<(), referee_record::ReplayError>(())
+/// assert_eq!(replay.recreate()?, genesis);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Replay {
     folded: FoldedGame,
@@ -84,24 +92,47 @@ impl Replay {
         })
     }
 
-    /// Returns the genesis that this referee would lay down for the same creation: with the rules
-    /// resolved and the outcome of the position anew. It does not depend on what was applied.
+    /// Returns the genesis that this referee would lay down for the same creation under the same
+    /// rules, with the outcome of the position judged again. The limits of today do not count. It
+    /// does not depend on what was applied.
     ///
     /// # Errors
     ///
     /// Where this referee would not create the game.
     pub fn recreate(&self) -> Result<v1::Game, ReplayError> {
         let genesis = &self.folded.genesis;
-        let id = id_of(&genesis.name).unwrap_or_default();
-        let request = v1::CreateGameRequest {
-            game: Some(v1::Game::clone(genesis)),
-            game_id: id.to_owned(),
-            // Any will do: it leaves no trace in a genesis.
-            request_id: "replay".to_owned(),
-        };
-        let (created, game) = read_creation(&request)?;
+        let (profile, start) = stored_start(genesis)?;
+        let overrides = genesis.rule_profile.as_ref();
+        let overrides = overrides.and_then(|profile| profile.overrides);
+        let resolved = write_profile(&profile, overrides);
+        let game =
+            Game::again(profile, &start).map_err(|error| ReplayError::new(error.to_string()))?;
+        let created = write_genesis(genesis, resolved, &game, &start.timing);
         let name = genesis.name.clone();
-        Ok(complete_genesis(created, &game, name, genesis.create_time))
+        let created = complete_genesis(created, &game, name, genesis.create_time);
+        Ok(v1::Game {
+            judged_by: genesis.judged_by.clone(),
+            ..created
+        })
+    }
+
+    /// Returns the rules that this referee would resolve today from the name of the profile and the
+    /// changes that the caller asked for.
+    ///
+    /// # Errors
+    ///
+    /// Where no profile has the name any more, or the changes can no longer be made.
+    pub fn resolve_again(&self) -> Result<v1::RuleProfile, ReplayError> {
+        let genesis = &self.folded.genesis;
+        let variant = self.folded.game.profile().variant;
+        let asked = genesis.rule_profile.as_ref();
+        let mut fields = Fields::default();
+        let profile = resolve_profile("rule_profile", asked, variant, &mut fields);
+        fields.finish()?;
+        Ok(write_profile(
+            &profile,
+            asked.and_then(|profile| profile.overrides),
+        ))
     }
 
     /// Judges the action of an entry at the entry's time, and returns the answer that this referee
@@ -246,6 +277,7 @@ mod tests {
 
     use super::*;
     use crate::convert::time::write_time;
+    use crate::creation::read_creation;
 
     fn finding(ply: u32) -> v1::GameEvent {
         let decided = v1::MateDecided {
@@ -275,14 +307,19 @@ mod tests {
     #[test]
     fn findings_are_examined_anew_a_limited_number_of_times() {
         let fen = "8/8/4k3/8/8/4K3/8/8 w - - 0 1".to_owned();
-        let genesis = v1::Game {
-            name: "games/kings".to_owned(),
-            initial_position: Some(v1::Position {
-                base: Some(v1::position::Base::Fen(fen)),
-                ..v1::Position::default()
+        let request = v1::CreateGameRequest {
+            game: Some(v1::Game {
+                initial_position: Some(v1::Position {
+                    base: Some(v1::position::Base::Fen(fen)),
+                    ..v1::Position::default()
+                }),
+                ..v1::Game::default()
             }),
-            ..v1::Game::default()
+            request_id: "kings".to_owned(),
+            ..v1::CreateGameRequest::default()
         };
+        let (genesis, game) = read_creation(&request).expect("a position to play from");
+        let genesis = complete_genesis(genesis, &game, "games/kings".to_owned(), None);
         let mut replay = Replay::begin(&genesis.encode_to_vec()).expect("a game");
         assert!(
             replay.judge(&finding(1)).is_err(),

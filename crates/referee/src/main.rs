@@ -15,6 +15,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -29,17 +30,23 @@ use commands::serve::ServeArguments;
 use commands::verify::VerifyArguments;
 use exit::{Exit, Failure, Outcome};
 
-/// The version, with the revision of the sources that it was built from.
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    " (",
-    env!("REFEREE_REVISION"),
-    ")"
-);
+/// The version, with the revision of what judges, which every record names as well, and the commit
+/// where it is known.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let commit = match env!("REFEREE_COMMIT") {
+        "" => String::new(),
+        commit => format!(", commit {commit}"),
+    };
+    format!(
+        "{} ({}{commit})",
+        referee_record::VERSION,
+        referee_record::REVISION
+    )
+});
 
 /// A chess referee: it rules on moves and games, with reasons, and forgets nothing.
 #[derive(Debug, Parser)]
-#[command(name = "referee", version = VERSION)]
+#[command(name = "referee")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -73,7 +80,8 @@ enum Command {
 
 /// Returns the command line. Every page of help has the exit codes.
 fn command_line() -> clap::Command {
-    with_table(Arguments::command(), &exit::table())
+    let command = Arguments::command().version(VERSION.as_str());
+    with_table(command, &exit::table())
 }
 
 fn with_table(command: clap::Command, table: &str) -> clap::Command {

@@ -193,6 +193,7 @@ struct Seal {
     signature: Option<Signature>,
     #[serde(alias = "referee_version")]
     referee_version: String,
+    revision: String,
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -229,6 +230,7 @@ impl Part {
                     signature: signature.signature.0.into(),
                 }),
                 referee_version: seal.referee_version,
+                revision: seal.revision,
             })),
             _ => None,
         }
@@ -263,6 +265,7 @@ impl Part {
                         signature: Base64(signature.signature.to_vec()),
                     }),
                     referee_version: seal.referee_version.clone(),
+                    revision: seal.revision.clone(),
                 });
             }
         }

@@ -7,15 +7,29 @@ use prost::Message;
 use referee_api::v1;
 
 use crate::limits::VALUE_SHOWN_CHARS_MAX;
-use crate::record::Replay;
+use crate::record::{REVISION, Replay, VERSION};
 use crate::report::{Report, Subject};
 use crate::time::line_ms_of;
 
-/// The version of this program.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Whether this very program judged, or nobody says who did: then it must judge the same again.
+/// What another version or revision judged may differ, which is reported and is no problem.
+fn is_ours(judge: Option<&v1::Judge>) -> bool {
+    judge.is_none_or(|judge| {
+        judge.referee_version.is_empty()
+            || judge.referee_version == VERSION && judge.revision == REVISION
+    })
+}
 
-/// Creates the game again. Rules that this version would resolve otherwise may be those of another
-/// version, which is told and is no problem: a genesis does not say which version laid it down.
+/// Says that something differs, and between which judges.
+fn differs(text: &str, judge: Option<&v1::Judge>) -> String {
+    let judge = judge.cloned().unwrap_or_default();
+    let judge = format!("{} ({})", judge.referee_version, judge.revision);
+    format!("{text}; judged by {judge}, this is {VERSION} ({REVISION})")
+}
+
+/// Creates the game again under the rules that it was created under, and resolves those again. What
+/// another revision would resolve otherwise is reported and is no problem: profiles change, and a
+/// game keeps its rules.
 pub(crate) fn check_genesis(
     replay: &Replay,
     genesis: &v1::Game,
@@ -31,6 +45,8 @@ pub(crate) fn check_genesis(
             let (old, new) = (&genesis.clock_settings, &created.clock_settings);
             compare(&mut texts, "clock_settings", old, new);
             compare(&mut texts, "outcome", &genesis.outcome, &created.outcome);
+            let (old, new) = (&genesis.rule_profile, &created.rule_profile);
+            compare(&mut texts, "rule_profile", old, new);
             let rest = |game: &v1::Game| v1::Game {
                 initial_position: None,
                 clock_settings: None,
@@ -39,12 +55,19 @@ pub(crate) fn check_genesis(
                 ..game.clone()
             };
             compare(&mut texts, "game", &rest(genesis), &rest(&created));
-            let mut rules = Vec::new();
-            let (old, new) = (&genesis.rule_profile, &created.rule_profile);
-            compare(&mut rules, "rule_profile", old, new);
-            for text in rules {
-                report.difference(0, text);
-            }
+        }
+    }
+    let rules = genesis.rule_profile.clone().unwrap_or_default();
+    let judge = genesis.judged_by.as_ref();
+    match judge {
+        None => texts.push("it does not say what judged it".into()),
+        Some(judge) => compare(&mut texts, "edition", &judge.edition, &rules.edition),
+    }
+    for text in differences_of_rules(replay, &rules) {
+        if is_ours(judge) {
+            texts.push(text);
+        } else {
+            report.difference(0, differs(&text, judge));
         }
     }
     if genesis.encode_to_vec() != bytes {
@@ -55,23 +78,29 @@ pub(crate) fn check_genesis(
     }
 }
 
-/// Judges an entry again. A ruling of this very version must be the same; one of another version
-/// may differ, which is told and is no problem.
+/// What would be resolved otherwise today from the name of the profile and the overrides.
+fn differences_of_rules(replay: &Replay, rules: &v1::RuleProfile) -> Vec<String> {
+    let mut texts = Vec::new();
+    match replay.resolve_again() {
+        Err(error) => texts.push(format!("its rules would not be resolved: {error}")),
+        Ok(resolved) => compare(&mut texts, "rule_profile", rules, &resolved),
+    }
+    texts
+}
+
+/// Judges an entry again. A ruling of this very revision must be the same; one of another may
+/// differ, which is reported and is no problem.
 pub(crate) fn check(replay: &mut Replay, event: &v1::GameEvent, bytes: &[u8], report: &mut Report) {
     let sequence = Some(event.sequence);
-    let version = event
-        .judged_by
-        .as_ref()
-        .map_or("", |judge| judge.referee_version.as_str());
-    if version.is_empty() {
+    let judge = event.judged_by.as_ref();
+    if judge.is_none_or(|judge| judge.referee_version.is_empty()) {
         report.fault(sequence, Subject::Ruling, "it does not say what judged it");
     }
     let mut differ = |text: String| {
-        if version == VERSION || version.is_empty() {
+        if is_ours(judge) {
             report.fault(sequence, Subject::Ruling, text);
         } else {
-            let text = format!("{text}; judged by {version}, this is {VERSION}");
-            report.difference(event.sequence, text);
+            report.difference(event.sequence, differs(&text, judge));
         }
     };
     let answer = match replay.judge(event) {

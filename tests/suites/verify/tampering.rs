@@ -3,6 +3,7 @@
 use prost::Message;
 use prost_types::Duration;
 use referee_api::v1::{self, GameResult, evidence, ruling};
+use referee_record::{REVISION, VERSION};
 use serde_json::json;
 
 use super::record::{Record, bytes, text};
@@ -328,8 +329,41 @@ const CHANGES: &[Change] = &[
         rehash: true,
         said: &[
             "entry 3: ruling: ledger is",
-            "differs: genesis: ruling: rule_profile is",
+            "genesis: ruling: rule_profile is",
         ],
+    },
+    Change {
+        what: "other rules, said to be of another revision",
+        change: |record| {
+            record.change_genesis(|game| {
+                let profile = game.rule_profile.as_mut().expect("a profile");
+                let parameters = profile.parameters.as_mut().expect("parameters");
+                parameters.illegal_penalty_ms = Some(1_000);
+                game.judged_by.as_mut().expect("a judge").revision = "0123456789ab".into();
+            });
+        },
+        rehash: true,
+        said: &[
+            "entry 3: ruling: ledger is",
+            "differs: genesis: ruling: rule_profile is",
+            "judged by 0.1.0 (0123456789ab)",
+        ],
+    },
+    Change {
+        what: "an edition of the start that is not that of the rules",
+        change: |record| {
+            record.change_genesis(|game| {
+                game.judged_by.as_mut().expect("a judge").edition = "FIDE-E01-1997".into();
+            });
+        },
+        rehash: true,
+        said: &["genesis: ruling: edition is \"FIDE-E01-1997\", but was to be \"FIDE-E01-2023\""],
+    },
+    Change {
+        what: "a start without a judge",
+        change: |record| record.change_genesis(|game| game.judged_by = None),
+        rehash: true,
+        said: &["genesis: ruling: it does not say what judged it"],
     },
     Change {
         what: "an end at the beginning",
@@ -479,16 +513,20 @@ async fn signatures_are_of_one_record_and_one_key() {
 async fn what_another_version_ruled_may_differ_but_not_the_board() {
     let sound = sample().await;
     let mut record = sound.clone();
-    record.change(3, |event| {
-        event.judged_by.as_mut().expect("a judge").referee_version = "0.0.9".into();
-        event.ruling.as_mut().expect("a ruling").text = "No.".into();
-    });
-    record.rehash();
-    record.seal()["signature"] = json!(null);
-    let said = verify_text(&record.text(), &[]);
-    said.expect(0, "-: differs: entry 3: ruling: ruling is");
-    said.expect(0, "judged by 0.0.9");
-    said.expect(0, "9 entries verified");
+    for (version, revision) in [("0.0.9", REVISION), (VERSION, "0123456789ab")] {
+        record.change(3, |event| {
+            let judge = event.judged_by.as_mut().expect("a judge");
+            judge.referee_version = version.into();
+            judge.revision = revision.into();
+            event.ruling.as_mut().expect("a ruling").text = "No.".into();
+        });
+        record.rehash();
+        record.seal()["signature"] = json!(null);
+        let said = verify_text(&record.text(), &[]);
+        said.expect(0, "-: differs: entry 3: ruling: ruling is");
+        said.expect(0, &format!("judged by {version} ({revision}), this is"));
+        said.expect(0, "9 entries verified");
+    }
 
     record.change(3, |event| event.halfmove_clock = 40);
     record.rehash();
@@ -497,8 +535,8 @@ async fn what_another_version_ruled_may_differ_but_not_the_board() {
 }
 
 /// Every byte of an entry counts, but for the request id and the principal, which nothing rests on,
-/// the version, which says that the ruling may differ, and the server's own time, of which only the
-/// order can be known. A record that is signed holds them too.
+/// the version and the revision, which say that the ruling may differ, and the server's own time,
+/// of which only the order can be known. A record that is signed holds them too.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_byte_of_an_entry_can_be_changed() {
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
@@ -541,6 +579,7 @@ fn bare(mut event: v1::GameEvent) -> v1::GameEvent {
     }
     if let Some(judge) = &mut event.judged_by {
         judge.referee_version.clear();
+        judge.revision.clear();
     }
     event
 }

@@ -106,6 +106,23 @@ impl fmt::Display for ClockSetupError {
 
 impl core::error::Error for ClockSetupError {}
 
+impl ClockSetup {
+    /// Checks the limits of today.
+    pub(crate) fn check(&self) -> Result<(), ClockSetupError> {
+        for side in [Color::White, Color::Black] {
+            let left_ms = self.left_ms[side.index()];
+            if let Some(left_ms) = left_ms.filter(|&ms| ms > CLOCK_MS_MAX) {
+                return Err(ClockSetupError::LeftTooLong { side, left_ms });
+            }
+            let moves = self.moves[side.index()];
+            if moves > MOVES_MADE_MAX {
+                return Err(ClockSetupError::TooManyMoves { side, moves });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What the running clock comes to at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settlement {
@@ -118,30 +135,19 @@ pub(super) struct Settlement {
 }
 
 impl SideClock {
-    fn new(
-        side: Color,
-        control: Option<TimeControl>,
-        left_ms: Option<u64>,
-        moves: u32,
-    ) -> Result<SideClock, ClockSetupError> {
-        if let Some(left_ms) = left_ms.filter(|&ms| ms > CLOCK_MS_MAX) {
-            return Err(ClockSetupError::LeftTooLong { side, left_ms });
-        }
-        if moves > MOVES_MADE_MAX {
-            return Err(ClockSetupError::TooManyMoves { side, moves });
-        }
+    fn new(control: Option<TimeControl>, left_ms: Option<u64>, moves: u32) -> SideClock {
         let (period, moves_in_period) = control.as_ref().map_or((0, moves), |it| it.place(moves));
         let put_on = control
             .as_ref()
             .map(|control| control.period(period).time_ms);
-        Ok(SideClock {
+        SideClock {
             control,
             left_ms: left_ms.or(put_on),
             period,
             moves_in_period,
             moves,
             flag_down: false,
-        })
+        }
     }
 
     /// Returns the bonus of the move that the side has to make; [`Bonus::None`] without a time
@@ -198,16 +204,27 @@ impl Clocks {
         black: Option<TimeControl>,
         setup: ClockSetup,
     ) -> Result<Clocks, ClockSetupError> {
+        setup.check()?;
+        Ok(Clocks::recorded(white, black, setup))
+    }
+
+    /// Returns the clocks of a game that began with them before, whatever the limits are today.
+    #[must_use]
+    pub fn recorded(
+        white: Option<TimeControl>,
+        black: Option<TimeControl>,
+        setup: ClockSetup,
+    ) -> Clocks {
         let [white_left, black_left] = setup.left_ms;
         let [white_moves, black_moves] = setup.moves;
-        Ok(Clocks {
-            white: SideClock::new(Color::White, white, white_left, white_moves)?,
-            black: SideClock::new(Color::Black, black, black_left, black_moves)?,
+        Clocks {
+            white: SideClock::new(white, white_left, white_moves),
+            black: SideClock::new(black, black_left, black_moves),
             running: None,
             since: None,
             spent_ms: 0,
             paused: false,
-        })
+        }
     }
 
     /// Returns the clock of a side.

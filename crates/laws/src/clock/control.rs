@@ -272,6 +272,35 @@ impl TimeControl {
         })
     }
 
+    /// Returns a time control that a game was played with, whatever the limits are today; `None`
+    /// where it cannot be one: no periods, more than 256, or moves of a period that never end.
+    ///
+    /// ```
+    /// use referee_laws::{Bonus, Period, TimeControl};
+    ///
+    /// let year = Period { moves: None, time_ms: 31_536_000_000, bonus: Bonus::None };
+    /// assert!(TimeControl::new(vec![year], false).is_err());
+    /// assert!(TimeControl::recorded(vec![year], false).is_some());
+    /// assert!(TimeControl::recorded(Vec::new(), false).is_none());
+    /// ```
+    #[must_use]
+    pub fn recorded(mut periods: Vec<Period>, increment_at_start: bool) -> Option<TimeControl> {
+        let (last, before) = periods.split_last()?;
+        let ends = before.iter().all(|period| period.moves.is_some());
+        let is_for_moves = before.iter().chain([last]).all(|it| it.moves != Some(0));
+        // A clock counts its periods in 8 bits.
+        if !ends || !is_for_moves || before.len() > usize::from(u8::MAX) {
+            return None;
+        }
+        for period in &mut periods {
+            period.bonus = period.bonus.reduced();
+        }
+        Some(TimeControl {
+            periods,
+            increment_at_start,
+        })
+    }
+
     /// Returns a time control for all the moves of a game: `time_ms` and a bonus.
     ///
     /// # Errors
@@ -317,7 +346,7 @@ impl TimeControl {
         self.increment_at_start
     }
 
-    /// Returns the periods, 1 to [`PERIODS_MAX`], in order.
+    /// Returns the periods in order: 1 to [`PERIODS_MAX`], or as many as were recorded.
     #[must_use]
     pub fn periods(&self) -> &[Period] {
         &self.periods

@@ -173,7 +173,7 @@ impl History {
     /// Returns the number of moves of both sides played from the base.
     #[must_use]
     pub fn ply(&self) -> u32 {
-        // At most `MOVES_MAX`.
+        // Fewer than 16 bits can number.
         self.plies.moves() as u32
     }
 
@@ -199,13 +199,13 @@ impl History {
         self.plies.moves() >= Self::MOVES_MAX
     }
 
-    fn check_room(&self) -> Result<(), HistoryError> {
-        if self.is_full() {
-            return Err(HistoryError {
-                limit: Self::MOVES_MAX,
-            });
+    /// Checks that another move fits below a limit.
+    fn check_room(&self, limit: usize) -> Result<(), HistoryError> {
+        if self.plies.moves() < limit {
+            Ok(())
+        } else {
+            Err(HistoryError { limit })
         }
-        Ok(())
     }
 
     /// Plays a move that is legal in the position.
@@ -214,7 +214,13 @@ impl History {
     ///
     /// Where [`MOVES_MAX`](Self::MOVES_MAX) moves have been played; nothing changes.
     pub fn play(&mut self, mv: Move) -> Result<(), HistoryError> {
-        self.check_room()?;
+        self.check_room(Self::MOVES_MAX)?;
+        self.play_recorded(mv)
+    }
+
+    /// Plays a move that was played in it before, whatever the limit is today.
+    pub(crate) fn play_recorded(&mut self, mv: Move) -> Result<(), HistoryError> {
+        self.check_room(RECORDED_MAX)?;
         let uci = self.position.uci(mv);
         let is_capture = mv.kind() == MoveKind::EnPassant
             || (mv.kind() != MoveKind::Castle
@@ -232,7 +238,13 @@ impl History {
     ///
     /// Where it cannot be put on the board, or no further move fits; nothing changes.
     pub fn stand(&mut self, uci: UciMove) -> Result<(), StandError> {
-        self.check_room().map_err(StandError::Full)?;
+        self.check_room(Self::MOVES_MAX).map_err(StandError::Full)?;
+        self.stand_recorded(uci)
+    }
+
+    /// Puts an illegal move on the board that stood there before, whatever the limit is today.
+    pub(crate) fn stand_recorded(&mut self, uci: UciMove) -> Result<(), StandError> {
+        self.check_room(RECORDED_MAX).map_err(StandError::Full)?;
         let before = self.position.board().occupied().count();
         self.position = after_irregular(&self.position, uci).ok_or(StandError::Impossible)?;
         let is_capture = self.position.board().occupied().count() < before;
@@ -399,5 +411,7 @@ impl History {
     }
 }
 
-// The plies are numbered in 16 bits.
-const _: () = assert!(History::MOVES_MAX < u16::MAX as usize);
+/// What a history can hold: its plies are numbered in 16 bits, and the greatest stands for none.
+const RECORDED_MAX: usize = u16::MAX as usize - 1;
+
+const _: () = assert!(History::MOVES_MAX <= RECORDED_MAX);

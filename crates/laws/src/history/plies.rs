@@ -149,7 +149,7 @@ impl Plies {
         position: &Position,
     ) {
         let number = self.moves() + 1;
-        // A history has at most `History::MOVES_MAX` moves.
+        // A history has fewer moves than 16 bits can number.
         let number_16 = number as u16;
         let last = self.last();
         let is_reset = position.halfmove_clock() == 0;

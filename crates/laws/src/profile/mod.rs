@@ -7,6 +7,7 @@ mod table;
 mod value;
 
 use core::fmt;
+use std::borrow::Cow;
 
 pub use choices::{
     AbortRule, BothFlags, DisconnectRule, DrawRule, FiftyReset, FlagMode, FlagVsOpenOffer,
@@ -31,10 +32,11 @@ pub enum Variant {
 /// A named set of rules, as a game is played under it: changes are already made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Profile {
-    /// The name of the profile, one of [`PROFILE_NAMES`].
-    pub name: &'static str,
-    /// The dated edition of the rules that it was read from.
-    pub edition: &'static str,
+    /// The name of the profile: one of [`PROFILE_NAMES`] where it was resolved today. A game keeps
+    /// the name that it was created with, which may be none of them by now.
+    pub name: Cow<'static, str>,
+    /// The dated edition of the rules that it was read from, when it was resolved.
+    pub edition: Cow<'static, str>,
     /// The chess that is played.
     pub variant: Variant,
     /// The parameters in force.
@@ -99,8 +101,8 @@ impl Profile {
     pub fn named(name: &str) -> Result<Profile, UnknownProfileError> {
         let section = find(name)?;
         Ok(Profile {
-            name: section.name,
-            edition: section.edition,
+            name: section.name.into(),
+            edition: section.edition.into(),
             variant: Variant::Standard,
             parameters: section.parameters,
         })
@@ -154,8 +156,8 @@ impl Profile {
             return Err(ProfileError::Overrides(errors));
         }
         Ok(Profile {
-            name: section.name,
-            edition: section.edition,
+            name: section.name.into(),
+            edition: section.edition.into(),
             variant,
             parameters,
         })

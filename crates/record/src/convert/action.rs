@@ -45,13 +45,14 @@ pub fn read_action(message: &v1::Action) -> Result<Submitted, Error> {
     read_wanted(message, fields)
 }
 
-/// Reads an action that was recorded: the service itself may have named it, as an import does.
+/// Reads an action that was recorded, to judge it again: the service itself may have named it, as
+/// an import does, and the limits of today do not count.
 ///
 /// # Errors
 ///
 /// [`Error::InvalidFields`] with all that is wrong with it.
 pub fn read_stored_action(message: &v1::Action) -> Result<Submitted, Error> {
-    read_wanted(message, Fields::default())
+    read_wanted(message, Fields::recorded())
 }
 
 fn read_wanted(message: &v1::Action, mut fields: Fields) -> Result<Submitted, Error> {
@@ -225,7 +226,10 @@ impl Reader<'_> {
         let count = message.squares.len();
         self.fields
             .count(field, "squares", count, limits::DISPLACED_SQUARES_MAX);
-        for name in message.squares.iter().take(limits::DISPLACED_SQUARES_MAX) {
+        let looked_at = self
+            .fields
+            .first(&message.squares, limits::DISPLACED_SQUARES_MAX);
+        for name in looked_at {
             self.square(field, name);
         }
         Intent::Displace
@@ -297,8 +301,11 @@ impl Reader<'_> {
         let count = message.squares.len();
         self.fields
             .count(field, "squares", count, limits::TOUCHED_SQUARES_MAX);
-        let squares = message.squares.iter().take(limits::TOUCHED_SQUARES_MAX);
-        let squares = squares.map(|name| self.square(field, name)).collect();
+        let squares = self
+            .fields
+            .first(&message.squares, limits::TOUCHED_SQUARES_MAX);
+        let squares = squares.iter().map(|name| self.square(field, name));
+        let squares = squares.collect();
         let field = "action.touch_pieces.intent";
         let intent = TouchIntent::from_v1(self.fields.choice(field, message.intent));
         Intent::Touch {
@@ -313,9 +320,10 @@ impl Reader<'_> {
         let count = message.absent.len();
         self.fields
             .count(field, "sides", count, limits::ABSENT_SIDES_MAX);
-        let absent = message.absent.iter().take(limits::ABSENT_SIDES_MAX);
+        let absent = self.fields.first(&message.absent, limits::ABSENT_SIDES_MAX);
+        let absent = absent.iter().map(|&side| self.color(field, side));
         Intent::Resume {
-            absent: absent.map(|&side| self.color(field, side)).collect(),
+            absent: absent.collect(),
         }
     }
 
@@ -495,13 +503,10 @@ impl Reader<'_> {
     }
 
     fn square(&mut self, field: &str, name: &str) -> Square {
-        if name.len() > limits::SQUARE_BYTES_MAX {
-            self.fields.length(field, name, limits::SQUARE_BYTES_MAX);
-            return Square::from_low_bits(0);
-        }
         name.parse().unwrap_or_else(|_| {
             self.fields
                 .refuse(field, "must be the name of a square, such as e2");
+            self.fields.length(field, name, limits::SQUARE_BYTES_MAX);
             Square::from_low_bits(0)
         })
     }

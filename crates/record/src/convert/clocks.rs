@@ -6,7 +6,7 @@ use referee_laws::{
     Profile, SideClock, TIME_CONTROL_LENGTH_MAX, TIME_MS_MAX, Time, TimeControl, Timing,
 };
 
-use super::enums::{InContract, write_optional};
+use super::enums::{InContract, stored_enum, unknown, write_optional};
 use super::time::{read_ms, stored_ms, stored_time, write_ms, write_time};
 use crate::error::Error;
 use crate::fields::Fields;
@@ -67,7 +67,7 @@ fn read_setup(field: &str, setup: Option<&v1::Setup>, fields: &mut Fields) -> Cl
 
 /// Checks a number that begins with 0.
 pub(crate) fn limited(field: &str, value: u32, max: u32, fields: &mut Fields) {
-    if value > max {
+    if u64::from(value) > fields.limit(max.into()) {
         fields.refuse(field, format!("must be from 0 to {max}"));
     }
 }
@@ -228,6 +228,56 @@ fn write_side(clock: &SideClock) -> v1::SideClock {
     }
 }
 
+/// Reads how the time of a game was kept, as it was stored.
+///
+/// # Errors
+///
+/// Where this program could not have written it.
+pub fn stored_timing(
+    settings: Option<&v1::ClockSettings>,
+    setup: Option<&v1::Setup>,
+) -> Result<Timing, Error> {
+    let settings = settings.ok_or_else(|| Error::damaged("the clock settings"))?;
+    let keeper = stored_enum("the keeper of the time", settings.keeper)?;
+    let keeper = keeper.ok_or_else(|| Error::damaged("the keeper of the time"))?;
+    let read = |control: &Option<v1::TimeControl>| {
+        let control = control.as_ref();
+        control.map(stored_control).transpose()
+    };
+    let both = read(&settings.time_control)?;
+    let setup = setup.cloned().unwrap_or_default();
+    let [white, black] = [setup.white, setup.black].map(Option::unwrap_or_default);
+    Ok(Timing {
+        keeper,
+        white: read(&settings.white_time_control)?.or_else(|| both.clone()),
+        black: read(&settings.black_time_control)?.or(both),
+        setup: ClockSetup {
+            left_ms: [stored_ms(white.time_left)?, stored_ms(black.time_left)?],
+            moves: [white.moves, black.moves],
+        },
+    })
+}
+
+fn stored_control(message: &v1::TimeControl) -> Result<TimeControl, Error> {
+    let periods = message.periods.iter().map(|period| {
+        let time_ms = stored_ms(period.time)?;
+        Ok(Period {
+            moves: (period.moves > 0).then_some(period.moves),
+            time_ms: time_ms.ok_or_else(|| Error::damaged("the time of a period"))?,
+            bonus: stored_bonus(period.bonus_mode, period.bonus)?,
+        })
+    });
+    let periods = periods.collect::<Result<_, Error>>()?;
+    let at_start = message.increment_at_start;
+    let at_start = at_start.ok_or_else(|| Error::damaged("when an increment is added"))?;
+    TimeControl::recorded(periods, at_start).ok_or_else(|| Error::damaged("a time control"))
+}
+
+fn stored_bonus(mode: i32, bonus: Option<prost_types::Duration>) -> Result<Bonus, Error> {
+    let mode = v1::BonusMode::try_from(mode).map_err(|_| unknown("a bonus", mode))?;
+    Ok(read_bonus(mode, stored_ms(bonus)?.unwrap_or_default()))
+}
+
 /// Reads clocks that were stored. The time controls are those of the clocks before, unless the
 /// bonus was changed (guideline III.4).
 ///
@@ -242,7 +292,7 @@ pub fn stored_clocks(message: &v1::Clocks, before: &Clocks) -> Result<Clocks, Er
     Ok(Clocks {
         white: side(&message.white, &before.white)?,
         black: side(&message.black, &before.black)?,
-        running: Color::from_v1(message.running()),
+        running: stored_enum("whose clock runs", message.running)?,
         since: stored_time(message.since_time)?,
         spent_ms: stored_ms(message.spent)?.unwrap_or_default(),
         paused: message.paused,
@@ -253,23 +303,25 @@ fn stored_side(message: &v1::SideClock, before: &SideClock) -> Result<SideClock,
     let wrong = |_| Error::damaged("the period of a clock");
     let period = u8::try_from(message.period).map_err(wrong)?;
     let left_ms = stored_ms(message.time_left)?;
-    let bonus_ms = stored_ms(message.bonus)?.unwrap_or_default();
-    let bonus = read_bonus(message.bonus_mode(), bonus_ms);
+    let bonus = stored_bonus(message.bonus_mode, message.bonus)?;
     let known = before
         .control
         .as_ref()
         .map(|control| control.period(period).bonus);
     let control = match &before.control {
         _ if known.unwrap_or(Bonus::None) == bonus => before.control.clone(),
-        Some(control) => Some(
-            control
-                .with_bonus(bonus)
-                .map_err(|_| Error::damaged("a bonus"))?,
-        ),
+        Some(control) => {
+            let periods = control.periods().iter();
+            let periods = periods.map(|&period| Period { bonus, ..period });
+            TimeControl::recorded(periods.collect(), control.increment_at_start())
+        }
         None => {
-            let time_ms = left_ms.unwrap_or_default().min(referee_laws::PERIOD_MS_MAX);
-            let control = TimeControl::sudden_death(time_ms, bonus);
-            Some(control.map_err(|_| Error::damaged("a bonus"))?)
+            let period = Period {
+                moves: None,
+                time_ms: left_ms.unwrap_or_default(),
+                bonus,
+            };
+            TimeControl::recorded(vec![period], false)
         }
     };
     Ok(SideClock {

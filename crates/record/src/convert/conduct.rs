@@ -9,7 +9,7 @@ use referee_laws::{
 };
 
 use super::clocks::{stored_clocks, write_clocks};
-use super::enums::{InContract, write_optional};
+use super::enums::{InContract, stored_enum, write_optional};
 use super::position::stored_square;
 use super::time::{stored_time, write_time};
 use crate::error::Error;
@@ -111,7 +111,7 @@ pub fn stored_conduct(event: &v1::GameEvent, before: &Conduct) -> Result<Conduct
     Ok(Conduct {
         clocks: stored_clocks(clocks, &before.clocks)?,
         time: stored_time(message.time)?.unwrap_or_default(),
-        draw_offer: Color::from_v1(event.draw_offer()),
+        draw_offer: stored_enum("an offer", event.draw_offer)?,
         bound: stored_bound(event.bound_move.as_ref())?,
         touched: touched(&message.touched_squares, message.touch_order_unknown)?,
         adjusting: message.adjusting,
@@ -130,11 +130,11 @@ pub fn stored_conduct(event: &v1::GameEvent, before: &Conduct) -> Result<Conduct
         offer_ply: both(&sides, |side| side.offer_ply),
         offer_permitted: message.offer_permitted,
         pending_claim: stored_pending(message.pending_claim.as_ref())?,
-        take_back_by: Color::from_v1(message.take_back_by()),
-        abort_by: Color::from_v1(message.abort_by()),
+        take_back_by: stored_enum("a wish to take back", message.take_back_by)?,
+        abort_by: stored_enum("a wish to abort", message.abort_by)?,
         gone_since: stored_times(&sides, |side| side.gone_time)?,
         breach: stored_breach(message)?,
-        displaced_by: Color::from_v1(message.displaced_by()),
+        displaced_by: stored_enum("who displaced pieces", message.displaced_by)?,
     })
 }
 

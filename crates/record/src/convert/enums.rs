@@ -11,6 +11,8 @@ use referee_laws::{
     TouchEnforcement, TouchIntent, UndeterminedPolicy, Variant, Verdict,
 };
 
+use crate::error::Error;
+
 /// A value of the rules that an enum of the contract has a value for.
 ///
 /// ```
@@ -41,6 +43,27 @@ where
     T::Message: Default,
 {
     value.map(T::to_v1).unwrap_or_default()
+}
+
+/// Reads an enum of a record; `None` where it stands for none of the values of the rules, as an
+/// unspecified one does.
+///
+/// # Errors
+///
+/// Where this program does not know the value, which a later one may have written: what nobody can
+/// read must not be taken for nothing.
+pub(crate) fn stored_enum<T>(what: &str, number: i32) -> Result<Option<T>, Error>
+where
+    T: InContract,
+    T::Message: TryFrom<i32>,
+{
+    let message = T::Message::try_from(number);
+    message.map(T::from_v1).map_err(|_| unknown(what, number))
+}
+
+/// The error of a value that an enum of the contract does not have.
+pub(crate) fn unknown(what: &str, number: i32) -> Error {
+    Error::damaged(format!("{what} has a value that is not known: {number}"))
 }
 
 /// Makes both directions of an enum from one list. A value is named where the contract has another

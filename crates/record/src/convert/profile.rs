@@ -5,7 +5,8 @@ use referee_laws::{
     Allowed, PROFILE_NAMES, ParameterError, Parameters, Points, Profile, ProfileError, Variant,
 };
 
-use super::enums::InContract;
+use super::enums::{InContract, stored_enum};
+use crate::error::Error;
 use crate::fields::Fields;
 use crate::limits;
 
@@ -51,9 +52,23 @@ fn write_points(points: Points) -> v1::Points {
     }
 }
 
+fn stored_points(message: &v1::Points) -> Result<Points, Error> {
+    let read = |points: Option<u32>| points.ok_or_else(|| Error::damaged("the points"));
+    Ok(Points {
+        win: read(message.win_half_points)?,
+        draw: read(message.draw_half_points)?,
+        loss: read(message.loss_half_points)?,
+    })
+}
+
 /// Declares how each parameter is read and written, so that the two cannot part.
+///
+/// A parameter that is added to the rules later has behind it the value that it has in games of
+/// before, whose records do not name it: the one with which they are judged as they were. It is
+/// written as `name: Flag before false`, with a value of the type that the parameter has in the
+/// rules. The record of a game that names none of a parameter without such a value is damaged.
 macro_rules! parameters {
-    ($($parameter:ident: $kind:ident,)+) => {
+    ($($parameter:ident: $kind:ident $(before $before:expr)?,)+) => {
         /// Reads the parameters that are there as words by their names.
         fn read_parameters(
             field: &str,
@@ -66,6 +81,16 @@ macro_rules! parameters {
             ),)+];
             let there = read.into_iter();
             there.filter_map(|(parameter, word)| Some((parameter, word?))).collect()
+        }
+
+        /// Reads every parameter as it was in force when a game was created.
+        fn stored_parameters(message: &v1::RuleParameters) -> Result<Parameters, Error> {
+            Ok(Parameters {
+                $($parameter: parameters!(@stored $kind, $parameter, message)
+                    $(.or(Some($before)))?
+                    .ok_or_else(|| Error::damaged(concat!("the parameter ", stringify!($parameter))))?,
+                )+
+            })
         }
 
         /// Writes every parameter.
@@ -93,6 +118,18 @@ macro_rules! parameters {
             read_choice(choice, &format!("{}.{name}", $field), $message.$parameter, $fields);
         if is_there { parameters.get(name) } else { None }
     }};
+    (@stored Flag, $parameter:ident, $message:ident) => {
+        $message.$parameter
+    };
+    (@stored Number, $parameter:ident, $message:ident) => {
+        $message.$parameter
+    };
+    (@stored Points, $parameter:ident, $message:ident) => {
+        $message.$parameter.as_ref().map(stored_points).transpose()?
+    };
+    (@stored Choice, $parameter:ident, $message:ident) => {
+        stored_enum(stringify!($parameter), $message.$parameter)?
+    };
     (@write Flag, $parameter:ident, $parameters:ident) => {
         Some($parameters.$parameter)
     };
@@ -164,6 +201,27 @@ parameters! {
     rapid_article: Choice,
     unsupervised: Flag,
     points: Points,
+}
+
+/// Reads the rules that a game of a variant was created under. The name and the edition are what
+/// they were then, and so is every parameter, whatever the profiles and limits are today.
+///
+/// # Errors
+///
+/// Where this program could not have written them.
+pub fn stored_profile(
+    message: Option<&v1::RuleProfile>,
+    variant: Variant,
+) -> Result<Profile, Error> {
+    let message = message.ok_or_else(|| Error::damaged("the rule profile"))?;
+    let parameters = message.parameters.as_ref();
+    let parameters = parameters.ok_or_else(|| Error::damaged("the parameters of the rules"))?;
+    Ok(Profile {
+        name: message.name.clone().into(),
+        edition: message.edition.clone().into(),
+        variant,
+        parameters: stored_parameters(parameters)?,
+    })
 }
 
 /// Reads the rules that a caller asks for, for a game of a variant: a profile, overrides applied.
@@ -249,7 +307,8 @@ fn check_overrides(field: &str, changed: &v1::RuleParameters, fields: &mut Field
     }
 }
 
-/// Reads the rules of a game of a variant, as they were asked for or stored.
+/// Reads the rules of a game of a variant as they are today: the profile with the name, and the
+/// overrides.
 pub(crate) fn resolve_profile(
     field: &str,
     profile: Option<&v1::RuleProfile>,
@@ -272,7 +331,7 @@ pub(crate) fn resolve_profile(
         .iter()
         .map(|(parameter, word)| (*parameter, word.as_str()))
         .collect();
-    match Profile::resolve(base.name, variant, &overrides) {
+    match Profile::resolve(&base.name, variant, &overrides) {
         Ok(profile) => return profile,
         Err(ProfileError::Name(error)) => fields.refuse(&name, error.to_string()),
         Err(ProfileError::Overrides(errors)) => {
@@ -298,8 +357,8 @@ pub(crate) fn resolve_profile(
 /// Writes a profile with every parameter as it is in force.
 pub fn write_profile(profile: &Profile, overrides: Option<v1::RuleParameters>) -> v1::RuleProfile {
     v1::RuleProfile {
-        name: profile.name.to_owned(),
-        edition: profile.edition.to_owned(),
+        name: profile.name.to_string(),
+        edition: profile.edition.to_string(),
         overrides,
         parameters: Some(write_parameters(&profile.parameters)),
     }
@@ -328,14 +387,60 @@ pub fn describe_profiles() -> Vec<v1::RuleProfileDescription> {
 mod tests {
     use super::*;
 
-    /// Writes a profile and reads it back as a stored game is read.
+    /// Writes a profile and reads it back, both as a stored game is read and as a caller who asks
+    /// for all of it.
     fn read_back(profile: &Profile) -> Profile {
         let mut message = write_profile(profile, None);
+        let stored = stored_profile(Some(&message), profile.variant);
         message.overrides = message.parameters.take();
         let mut fields = Fields::default();
         let read = resolve_profile("rule_profile", Some(&message), profile.variant, &mut fields);
         fields.finish().expect("what was written can be read");
+        assert_eq!(stored.as_ref(), Ok(&read));
         read
+    }
+
+    #[test]
+    fn what_was_stored_is_read_whatever_the_profiles_and_limits_are() {
+        let mut message = write_profile(&Profile::fide_standard(), None);
+        message.name = "of_another_day".to_owned();
+        message.edition = "FIDE-E01-1997".to_owned();
+        let mut parameters = message.parameters.unwrap_or_default();
+        parameters.illegal_limit = Some(Parameters::ILLEGAL_LIMIT_MAX + 1);
+        message.parameters = Some(parameters);
+        let read = |message: &v1::RuleProfile| stored_profile(Some(message), Variant::Standard);
+        let profile = read(&message).expect("it is read as it stands");
+        assert_eq!(profile.name, "of_another_day");
+        assert_eq!(profile.edition, "FIDE-E01-1997");
+        let limit = profile.parameters.illegal_limit;
+        assert_eq!(limit, Parameters::ILLEGAL_LIMIT_MAX + 1);
+        assert_eq!(write_profile(&profile, None), message);
+        for (change, what) in [
+            (
+                v1::RuleParameters {
+                    touch_move: None,
+                    ..parameters
+                },
+                "the parameter touch_move",
+            ),
+            (
+                v1::RuleParameters {
+                    fifty: 0,
+                    ..parameters
+                },
+                "the parameter fifty",
+            ),
+            (
+                v1::RuleParameters {
+                    fifty: 77,
+                    ..parameters
+                },
+                "fifty has a value that is not known: 77",
+            ),
+        ] {
+            message.parameters = Some(change);
+            assert_eq!(read(&message), Err(Error::damaged(what)));
+        }
     }
 
     #[test]

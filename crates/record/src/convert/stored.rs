@@ -1,19 +1,31 @@
 //! What is stored of a game, and the way back from it: the genesis and the events as bytes of the
 //! contract's own messages.
+//!
+//! What is stored is promised to be read for good, so nothing here goes through the checks of
+//! requests: no limit of today, no profile of today. What a game was created under and what was
+//! ruled stand in it as they were, and whoever adds to the contract keeps to this:
+//!
+//! - A parameter that is added has, in the list in `profile.rs`, the value that it has in games of
+//!   before.
+//! - A field that is added means, where it is left out, what was so before there was one.
+//! - A value that is added to an enum is damage to a program that does not know it, never nothing.
+//!
+//! `tests/data/old_games` holds stores of before, and a test reads them.
 
 use prost::Message;
 use referee_api::v1;
-use referee_laws::{Citation, Effects, Game, GameResult, Outcome, Profile, Termination};
+use referee_chess::Position;
+use referee_laws::{
+    Citation, Effects, Game, GameResult, Outcome, Profile, Start, Termination, Variant,
+};
 
-use super::clocks::{read_timing, stored_line};
+use super::clocks::{stored_line, stored_timing};
 use super::conduct::stored_conduct;
-use super::enums::InContract;
+use super::enums::{InContract, stored_enum};
 use super::evidence::stored_evidence;
-use super::position::{read_start, read_variant};
-use super::profile::resolve_profile;
+use super::profile::stored_profile;
 use crate::creation::taken_over;
 use crate::error::Error;
-use crate::fields::Fields;
 
 /// Reads the genesis of a game, and begins the game as it was recorded.
 ///
@@ -22,33 +34,36 @@ use crate::fields::Fields;
 /// [`Error::Damaged`] where this program could not have written it.
 pub fn stored_genesis(bytes: &[u8]) -> Result<(v1::Game, Game), Error> {
     let message = v1::Game::decode(bytes).map_err(|error| Error::damaged(error.to_string()))?;
-    let mut fields = Fields::default();
-    let stored = message.rule_profile.clone().unwrap_or_default();
-    // The parameters in force are stored, so a profile that changes later changes no old game.
-    let resolved = v1::RuleProfile {
-        overrides: stored.parameters,
-        ..stored
-    };
-    let position = message.initial_position.as_ref();
-    let variant = read_variant("initial_position", position, &mut fields);
-    let profile: Profile = resolve_profile("rule_profile", Some(&resolved), variant, &mut fields);
-    let settings = message.clock_settings.as_ref();
-    let setup = message.setup.as_ref();
-    let timing = read_timing("game", settings, setup, &profile, &mut fields);
-    fields
-        .finish()
-        .map_err(|_| Error::damaged("the rule profile or the clocks of the genesis"))?;
-    let start = read_start(
-        "initial_position",
-        position,
-        profile.variant.castling_mode(),
-    )
-    .map_err(|_| Error::damaged("the position of the genesis"))?;
-    let start = taken_over(start, timing, setup);
+    let (profile, start) = stored_start(&message)?;
     let outcome = stored_outcome(message.outcome.as_ref())?;
     let game = Game::restore(profile, &start, outcome)
         .map_err(|error| Error::damaged(format!("the moves of the genesis: {error}")))?;
     Ok((message, game))
+}
+
+/// Reads the rules that a game was created under and how it began, from its genesis.
+///
+/// # Errors
+///
+/// [`Error::Damaged`] where this program could not have written it.
+pub(crate) fn stored_start(message: &v1::Game) -> Result<(Profile, Start), Error> {
+    let position = message.initial_position.as_ref();
+    let position = position.ok_or_else(|| Error::damaged("the position of the genesis"))?;
+    let variant: Option<Variant> = stored_enum("the variant", position.variant)?;
+    let variant = variant.ok_or_else(|| Error::damaged("the variant"))?;
+    let profile = stored_profile(message.rule_profile.as_ref(), variant)?;
+    let Some(v1::position::Base::Fen(fen)) = &position.base else {
+        return Err(Error::damaged("the base of the position"));
+    };
+    let base = Position::from_fen(fen, variant.castling_mode());
+    let start = Start {
+        base: base.map_err(|error| Error::damaged(format!("the base of the position: {error}")))?,
+        moves: position.moves.clone(),
+        ..Start::default()
+    };
+    let setup = message.setup.as_ref();
+    let timing = stored_timing(message.clock_settings.as_ref(), setup)?;
+    Ok((profile, taken_over(start, timing, setup)))
 }
 
 /// Reads a stored event.
@@ -92,7 +107,7 @@ fn stored_outcome(message: Option<&v1::Outcome>) -> Result<Option<Outcome>, Erro
     let Some(message) = message else {
         return Ok(None);
     };
-    let Some(result) = GameResult::from_v1(message.result()) else {
+    let Some(result) = stored_enum::<GameResult>("the result", message.result)? else {
         return Ok(None);
     };
     Ok(Some(Outcome {

@@ -114,7 +114,7 @@ pub fn read_ms(
     fields: &mut Fields,
 ) -> Option<u64> {
     let value = value?;
-    let ms = whole_ms(value).filter(|&ms| ms <= ms_max);
+    let ms = whole_ms(value).filter(|&ms| ms <= fields.limit(ms_max));
     if ms.is_none() {
         fields.refuse(
             field,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use referee_api::v1;
 use referee_api::v1::export_game_response::Kind;
-use referee_record::{RecordKey, resource_name};
+use referee_record::{REVISION, RecordKey, VERSION, resource_name};
 use referee_store::{GameKey, GameRow, chain};
 use tokio_util::sync::CancellationToken;
 
@@ -108,7 +108,8 @@ impl Export {
             entry_count: row.sequence,
             head_hash: head.to_vec().into(),
             signature: self.record_key.as_ref().map(sign),
-            referee_version: env!("CARGO_PKG_VERSION").to_owned(),
+            referee_version: VERSION.to_owned(),
+            revision: REVISION.to_owned(),
         })
     }
 }
