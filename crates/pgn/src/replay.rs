@@ -6,7 +6,7 @@ use crate::commands::take_commands;
 use crate::limits::{
     COMMENTS_LENGTH_MAX, FAULTS_MAX, NAGS_MAX, PLIES_MAX, TAG_NAME_LENGTH_MAX, TAG_VALUE_LENGTH_MAX,
 };
-use crate::text::{escaped_end, quote, to_ascii};
+use crate::text::{escaped_end, quote};
 use crate::visitor::{Comment, Tag};
 use crate::{Fault, FaultKind, Game, Outcome, Place, Severity, Tags};
 
@@ -362,13 +362,7 @@ impl Replay {
     fn settle_outcome(&mut self) {
         self.reading.has_marker = self.marker.is_some();
         let tags = &self.reading.game.tags;
-        // Control characters are written as blanks, so around a result they are read as such.
-        let is_blank = |c: char| c.is_whitespace() || c.is_control();
-        let read = |name: &str| {
-            let text = tags.get(name)?.trim_matches(is_blank).as_bytes();
-            let ascii = to_ascii(text);
-            Outcome::read_tag(ascii.as_ref().map_or(text, |ascii| ascii.as_slice()))
-        };
+        let read = |name: &str| Outcome::read_tag(tags.get(name)?);
         let tag = read(Tags::RESULT);
         let score = read(Tags::SCORE).filter(|outcome| !outcome.is_standard());
         let unread = tags
