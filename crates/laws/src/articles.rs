@@ -342,7 +342,7 @@ const ARTICLES: &[(&str, &str)] = &[
         "11.8",
         "Where both players are at fault, both lose the game.",
     ),
-    ("12.2", "The arbiter sees to it that the Laws are observed."),
+    ("12.1", "The arbiter sees to it that the Laws are observed."),
     (
         "12.5",
         "The arbiter may give a player who was disturbed more time.",
@@ -380,7 +380,7 @@ const ARTICLES: &[(&str, &str)] = &[
     ),
     (
         "III.2.2",
-        "The guideline applies only to games without time for each move.",
+        "The guideline applies only to games without time for each move, and never to blitz.",
     ),
     (
         "III.3.1",

@@ -12,7 +12,7 @@ use referee_api::v1::{
     ListGamesRequest, MakeMove, Position, Seat, StartGame, Variant, position,
 };
 use referee_tests::process::Referee;
-use referee_tests::{lines, texts, tool, wire};
+use referee_tests::{lines, root, texts, tool, wire};
 use tonic::Code;
 
 use super::record::Record;
@@ -69,10 +69,13 @@ async fn well_known_games_are_sound() {
 async fn the_games_of_the_conformance_cases_are_sound() {
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
     let referee = start_with_key(folder.path());
-    let cases = referee_tests::root().join("tests/data/cases/laws.jsonl");
-    let cases = cases.to_str().expect("a plain name");
+    let cases = ["laws", "own_laws", "arbiters"].map(|name| {
+        let path = root().join(format!("tests/data/cases/{name}.jsonl"));
+        path.to_str().expect("a plain name").to_owned()
+    });
+    let [laws, own, arbiters] = cases.each_ref().map(String::as_str);
     let target = format!("http://{}", referee.address());
-    run(&["conform", cases, "--target", &target], b"").expect(0, " 0 failed");
+    run(&["conform", laws, own, arbiters, "--target", &target], b"").expect(0, " 0 failed");
     let mut games = referee.games().await;
     let mut request = ListGamesRequest::default();
     let mut ids = Vec::new();
@@ -86,7 +89,7 @@ async fn the_games_of_the_conformance_cases_are_sound() {
         }
         request.page_token = page.next_page_token;
     }
-    assert!(ids.len() > 200, "only {} games were played", ids.len());
+    assert!(ids.len() > 450, "only {} games were played", ids.len());
     verify_all(&referee, folder.path(), &ids);
 }
 
