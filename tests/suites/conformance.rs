@@ -65,6 +65,7 @@ fn every_case_is_ruled_right_by_a_server_that_runs() {
         "cases/own_laws.jsonl",
         "cases/arbiters.jsonl",
         "cases/turn2.jsonl",
+        "cases/own_reports.jsonl",
         "chess/reports.jsonl",
         "pgn/reports.jsonl",
     ];

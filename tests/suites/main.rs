@@ -21,6 +21,7 @@
 //! | `corrections` | what is final, and corrections before that |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
+//! | `imports` | reports about imports: clocks, results and what is left out |
 //! | `old_games` | stores of before, read as they were |
 //! | `people` | the client for people, and the commands of the README as they are typed |
 //! | `pages` | the pages on actions, clocks and errors, against what the binary does |
@@ -50,6 +51,7 @@ mod crash;
 mod discovery;
 mod evidence;
 mod grpcurl;
+mod imports;
 mod interop;
 mod limits;
 mod masters;

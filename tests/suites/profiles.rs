@@ -268,6 +268,29 @@ async fn every_fault_of_a_profile_is_named_at_once_with_the_way_out() {
     }
 }
 
+/// The guidelines are never for blitz (III.2.2).
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_profile_fixes_is_refused_by_its_field() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let profile = v1::RuleProfile {
+        name: "fide_blitz".into(),
+        overrides: Some(v1::RuleParameters {
+            guideline_iii: Some(true),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let created = games
+        .create_game(wire::create("blitz", game_under(profile)))
+        .await;
+    let status = created.expect_err("it is wrong");
+    let field = "game.rule_profile.overrides.guideline_iii";
+    assert_eq!(details(&status).fields, [field]);
+    let text = "cannot be changed in fide_blitz, it is false";
+    assert!(status.message().contains(text), "{}", status.message());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_game_keeps_the_parameters_it_was_created_with() {
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");

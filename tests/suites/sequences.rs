@@ -15,8 +15,16 @@ use referee_tests::process::Referee;
 use referee_tests::{lines, root, wire};
 use tonic::transport::Channel;
 
+/// The files of cases and reports that were given to this project, with how many lines each has.
+const GIVEN: [(&str, usize); 4] = [
+    ("laws", 235),
+    ("reports", 176),
+    ("arbiters", 26),
+    ("turn2", 60),
+];
+
 /// The reports that other suites hold, with the test.
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 12] = [
     (
         "CK-11",
         "timekeeping/down::nobody_is_charged_for_the_time_after_a_kill",
@@ -29,13 +37,64 @@ const ELSEWHERE: [(&str, &str); 6] = [
     ("SV-06", "service::health_is_told_and_a_drain_ends_in_time"),
     ("SV-10", "service::health_is_told_and_a_drain_ends_in_time"),
     ("SV-11", "service::health_is_told_and_a_drain_ends_in_time"),
+    ("T2-70", "pgn_games::clocks_are_imported_as_they_are_shown"),
+    ("T2-71", "pgn_games::clocks_are_imported_as_they_are_shown"),
+    ("T2-73", "pgn_games::clocks_are_imported_as_they_are_shown"),
+    (
+        "T2-77",
+        "../../crates/referee/tests/exit_codes::every_command_ends_as_the_table_says",
+    ),
+    (
+        "T2-80",
+        "../../crates/referee/tests/judge_command::zstandard_may_begin_with_a_frame_that_is_passed_over",
+    ),
+    (
+        "T2-82",
+        "../../crates/referee/tests/exit_codes::every_command_ends_as_the_table_says",
+    ),
 ];
 
 /// The reports about what is not built, with what they wait for.
-const LATER: [(&str, &str); 3] = [
+const LATER: [(&str, &str); 7] = [
     ("SV-09", "manifests of a deployment"),
     ("SV-13", "counting move trees over the API"),
     ("SV-14", "counting move trees over the API"),
+    ("T2-74", "imports that keep their tags"),
+    ("T2-75", "imports that keep their tags"),
+    ("T2-76", "doors that open again"),
+    ("T2-78", "reasons that name what is so"),
+];
+
+/// The reports of `turn2.jsonl` in words, with the file and the test that holds each.
+const TURN_2: [(&str, &str, &str); 8] = [
+    (
+        "T2-70",
+        "tests/suites/pgn_games.rs",
+        "clocks_are_imported_as_they_are_shown",
+    ),
+    (
+        "T2-71",
+        "tests/suites/pgn_games.rs",
+        "clocks_are_imported_as_they_are_shown",
+    ),
+    ("T2-73", "tests/suites/pgn_records.rs", RECORDS),
+    ("T2-74", "tests/suites/pgn_records.rs", RECORDS),
+    ("T2-75", "tests/suites/pgn_records.rs", RECORDS),
+    ("T2-77", "crates/referee/tests/exit_codes.rs", COMMANDS),
+    (
+        "T2-80",
+        "crates/referee/tests/judge_command.rs",
+        "zstandard_may_begin_with_a_frame_that_is_passed_over",
+    ),
+    ("T2-82", "crates/referee/tests/exit_codes.rs", COMMANDS),
+];
+const RECORDS: &str = "what_a_record_says_survives_and_nothing_is_added";
+const COMMANDS: &str = "every_command_ends_as_the_table_says";
+
+/// Those of them that wait for something.
+const TURN_2_LATER: [(&str, &str); 2] = [
+    ("T2-76", "limits on connections"),
+    ("T2-78", "sentences of rulings"),
 ];
 
 /// A game that is played through the service.
@@ -157,16 +216,42 @@ fn under(profile: &str) -> v1::Game {
     }
 }
 
+/// Every case that was given is here, and the suite `conformance` plays it, unless it is a report
+/// in words.
+#[test]
+fn no_case_that_was_given_is_left_out() {
+    let conformance = root().join("tests/suites/conformance.rs");
+    let conformance = std::fs::read_to_string(conformance).expect("a suite");
+    let mut ids = BTreeSet::new();
+    for (file, expected) in GIVEN {
+        let played = format!("cases/{file}.jsonl");
+        assert!(conformance.contains(&played), "nobody plays {played}");
+        let cases = lines(&played);
+        assert_eq!(cases.len(), expected, "{file}");
+        for case in cases {
+            let id = case["id"].as_str().expect("a case has a name").to_owned();
+            assert!(ids.insert(id.clone()), "{id} is there twice");
+        }
+    }
+    // The numbers of turn two have gaps, so its first and last of each kind are named.
+    for id in [
+        "AR-201", "AR-202", "AR-402", "T2-01", "T2-58", "T2-60e", "T2-82", "T2-97",
+    ] {
+        assert!(ids.contains(id), "{id} is missing");
+    }
+}
+
 /// Every report in words is played by a test of this suite, held by another, or waits for
 /// something that is named.
 #[test]
 fn no_report_in_words_is_forgotten() {
-    let mut waiting: BTreeSet<String> = lines("cases/reports.jsonl")
-        .iter()
-        .filter(|case| case["kind"] == "sequence")
-        .filter_map(|case| Some(case["id"].as_str()?.to_owned()))
-        .collect();
-    assert_eq!(waiting.len(), 31);
+    let mut waiting = BTreeSet::new();
+    for (file, _) in GIVEN {
+        let reports = lines(&format!("cases/{file}.jsonl")).into_iter();
+        let in_words = reports.filter(|case| case["kind"] == "sequence");
+        waiting.extend(in_words.filter_map(|case| Some(case["id"].as_str()?.to_owned())));
+    }
+    assert_eq!(waiting.len(), 41);
     let suites = root().join("tests/suites");
     let read = |file: &str| std::fs::read_to_string(suites.join(file)).expect("a suite");
     for file in ["games", "clocks", "shutdown"] {
@@ -186,6 +271,29 @@ fn no_report_in_words_is_forgotten() {
         assert!(waiting.remove(id), "{id} is held twice");
     }
     for (id, thing) in LATER {
+        assert!(waiting.remove(id), "{id} no longer waits for {thing}");
+    }
+    assert!(waiting.is_empty(), "nobody holds {waiting:?}");
+}
+
+/// The same of those of the second turn.
+#[test]
+fn no_report_of_the_second_turn_is_forgotten() {
+    let mut waiting: BTreeSet<String> = lines("cases/turn2.jsonl")
+        .iter()
+        .filter(|case| case["kind"] == "sequence")
+        .filter_map(|case| Some(case["id"].as_str()?.to_owned()))
+        .collect();
+    assert_eq!(waiting.len(), 10);
+    for (id, file, test) in TURN_2 {
+        let text = std::fs::read_to_string(root().join(file)).expect("a file with tests");
+        assert!(
+            text.contains(&format!("fn {test}(")),
+            "there is no {test} in {file}"
+        );
+        assert!(waiting.remove(id), "{id} is held twice");
+    }
+    for (id, thing) in TURN_2_LATER {
         assert!(waiting.remove(id), "{id} no longer waits for {thing}");
     }
     assert!(waiting.is_empty(), "nobody holds {waiting:?}");

@@ -121,6 +121,9 @@ pub struct Tolerance {
     /// The side that is not to move may be in check, as after an illegal move that nobody noticed
     /// (FIDE Laws A.5.4). No move captures its king.
     pub opponent_in_check: bool,
+    /// A pawn may stand on the last rank of its side, as one that was not replaced and that nobody
+    /// noticed (FIDE Laws A.5.4). It has no move.
+    pub pawn_on_last_rank: bool,
 }
 
 impl Tolerance {
@@ -132,6 +135,7 @@ impl Tolerance {
         too_much_material: false,
         counter: false,
         opponent_in_check: false,
+        pawn_on_last_rank: false,
     };
 
     /// What cannot be is dropped or set right; the pieces must still make sense. For files of
@@ -153,6 +157,7 @@ impl Tolerance {
     /// Positions after illegal moves that stand on the board.
     pub const IRREGULAR: Tolerance = Tolerance {
         opponent_in_check: true,
+        pawn_on_last_rank: true,
         ..Tolerance::PERFT
     };
 }
@@ -241,7 +246,13 @@ impl Validation<'_> {
                 _ => self.issues.push(PositionIssue::TooManyKings(color)),
             }
         }
-        let stranded = board.role(Role::Pawn) & Bitboard::BACK_RANKS;
+        let mut stranded = board.role(Role::Pawn) & Bitboard::BACK_RANKS;
+        if self.tolerance.pawn_on_last_rank {
+            for color in Color::ALL {
+                let last = Bitboard::rank(Rank::relative(color, 7));
+                stranded = stranded - (board.pieces(color, Role::Pawn) & last);
+            }
+        }
         if stranded.any() {
             self.issues.push(PositionIssue::PawnOnBackRank(stranded));
         }

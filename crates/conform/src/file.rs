@@ -1,8 +1,9 @@
 //! Files of cases: one JSON object a line, read line by line so that memory stays bounded.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -30,33 +31,75 @@ impl Line {
     }
 }
 
+/// Where cases are read, which is done more than once.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    path: PathBuf,
+    /// What is there, where it can be read only once.
+    kept: Option<Arc<[u8]>>,
+}
+
+impl Source {
+    /// Finds a file of cases; `-` is standard input.
+    pub(crate) fn find(path: PathBuf) -> Result<Source, String> {
+        let failed = |error: io::Error| format!("{}: cannot be read: {error}", path.display());
+        let kept = if path.as_os_str() == "-" {
+            Some(keep(io::stdin().lock()).map_err(failed)?)
+        } else {
+            let file = File::open(&path).map_err(failed)?;
+            let found = file.metadata().map_err(failed)?;
+            if found.is_dir() {
+                return Err(format!(
+                    "{}: is a folder, not a file of cases",
+                    path.display()
+                ));
+            }
+            match found.is_file() {
+                true => None,
+                false => Some(keep(file).map_err(failed)?),
+            }
+        };
+        Ok(Source { path, kept })
+    }
+
+    /// Reads the cases from the first one on.
+    pub(crate) fn lines(&self) -> Result<Lines, String> {
+        let path = &self.path;
+        let failed = |error: io::Error| format!("{}: cannot be read: {error}", path.display());
+        let reader: Box<dyn BufRead + Send> = match &self.kept {
+            Some(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
+            None => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
+        };
+        Ok(Lines {
+            path: path.clone(),
+            reader,
+            number: 0,
+            is_broken: false,
+        })
+    }
+}
+
+/// Reads what can be read only once.
+fn keep(reader: impl Read) -> io::Result<Arc<[u8]>> {
+    let mut bytes = Vec::new();
+    let max = limits::KEPT_LENGTH_MAX;
+    reader.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max {
+        let reason = format!("more than {max} bytes that can be read only once; give a file");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+    }
+    Ok(bytes.into())
+}
+
 /// The cases of a file, in order. An error says the file, the line and what is wrong.
 pub(crate) struct Lines {
     path: PathBuf,
-    reader: BufReader<File>,
+    reader: Box<dyn BufRead + Send>,
     number: usize,
     is_broken: bool,
 }
 
 impl Lines {
-    /// Opens a file of cases.
-    pub(crate) fn open(path: &Path) -> Result<Lines, String> {
-        let failed = |error: std::io::Error| format!("{}: cannot be read: {error}", path.display());
-        let file = File::open(path).map_err(failed)?;
-        if file.metadata().map_err(failed)?.is_dir() {
-            return Err(format!(
-                "{}: is a folder, not a file of cases",
-                path.display()
-            ));
-        }
-        Ok(Lines {
-            path: path.to_owned(),
-            reader: BufReader::new(file),
-            number: 0,
-            is_broken: false,
-        })
-    }
-
     fn error(&self, reason: impl std::fmt::Display) -> String {
         format!("{}:{}: {reason}", self.path.display(), self.number)
     }

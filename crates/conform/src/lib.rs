@@ -38,7 +38,7 @@ use std::path::PathBuf;
 use tokio::task::JoinHandle;
 
 use fields::{CaseError, Fields};
-use file::{Line, Lines};
+use file::{Line, Source};
 use law_case::LawCase;
 use report::Report;
 use target::Clients;
@@ -72,24 +72,28 @@ impl std::error::Error for Trouble {}
 /// Files of cases, all of which can be read.
 #[derive(Clone, Debug)]
 pub struct Cases {
-    files: Vec<PathBuf>,
+    sources: Vec<Source>,
 }
 
 impl Cases {
     /// Reads files of cases, one JSON object a line, so that what cannot be read is reported before
-    /// anything is played. The cases are read again when they are played; none is kept in memory.
+    /// anything is played; `-` is standard input. The cases are read again when they are played;
+    /// none is kept in memory but those that can be read only once.
     ///
     /// # Errors
     ///
     /// [`Trouble::Cases`] with the first file and line that cannot be read. A case that makes no
     /// sense is no error: it fails when it is played.
     pub fn open(files: Vec<PathBuf>) -> Result<Cases, Trouble> {
-        for file in &files {
-            for line in Lines::open(file).map_err(Trouble::Cases)? {
+        let mut sources = Vec::with_capacity(files.len());
+        for file in files {
+            let source = Source::find(file).map_err(Trouble::Cases)?;
+            for line in source.lines().map_err(Trouble::Cases)? {
                 line.map_err(Trouble::Cases)?;
             }
+            sources.push(source);
         }
-        Ok(Cases { files })
+        Ok(Cases { sources })
     }
 
     /// Puts every case to a referee, some of them at once, and shows what became of each in the
@@ -109,8 +113,8 @@ impl Cases {
         let run = uuid::Uuid::new_v4();
         let mut playing: VecDeque<(Line, JoinHandle<Played>)> = VecDeque::new();
         let mut count = 0_usize;
-        for file in &self.files {
-            for line in Lines::open(file).map_err(Trouble::Cases)? {
+        for source in &self.sources {
+            for line in source.lines().map_err(Trouble::Cases)? {
                 let line = line.map_err(Trouble::Cases)?;
                 if playing.len() == limits::CASES_AT_ONCE {
                     finish(&mut playing, &mut output).await?;

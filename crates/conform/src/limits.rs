@@ -6,6 +6,9 @@ use std::time::Duration;
 /// 1 MiB, which grows by a third where its bytes are written as base64, and is there twice.
 pub(crate) const LINE_LENGTH_MAX: usize = 4 << 20;
 
+/// The most bytes that are kept of cases that can be read only once, as from standard input.
+pub(crate) const KEPT_LENGTH_MAX: u64 = 64 << 20;
+
 /// How many cases are played at once. A case waits for the disk most of the time.
 pub(crate) const CASES_AT_ONCE: usize = 16;
 

@@ -7,9 +7,9 @@ use crate::counts::{
     CaptureCount, FIFTY_MOVES, FIVEFOLD, SEVENTY_FIVE_MOVES, THREEFOLD, fifty_count, last_progress,
 };
 use crate::history::History;
-use crate::mate::{CanMate, Purpose, Question, Tier, can_mate, examine};
+use crate::mate::{CanMate, Purpose, Question, Tier, can_mate, examine, has_pawn_left};
 use crate::outcome::{Evidence, Outcome, Termination};
-use crate::profile::{DrawRule, MateTest, Profile};
+use crate::profile::{DrawRule, FiftyReset, MateTest, Profile};
 
 /// What a position and its history mean for the game.
 #[derive(Clone, Debug)]
@@ -115,10 +115,11 @@ pub(crate) fn end_at_start(
     (history.ply() > 0 || !is_dead).then_some(outcome)
 }
 
-/// Whether the side that is not to move stands in check, as only an illegal move can bring about.
+/// Whether the side that is not to move stands in check, or a pawn on its last rank, as only an
+/// illegal move can bring about.
 pub(crate) fn is_irregular(position: &Position) -> bool {
     let king = position.king(!position.turn());
-    position.attackers(king, position.turn()).any()
+    position.attackers(king, position.turn()).any() || has_pawn_left(position)
 }
 
 fn end_without_moves(position: &Position) -> Outcome {
@@ -150,7 +151,12 @@ pub(crate) fn end_by_draw(
     }
     let count = fifty_count(history, captures, profile);
     if count >= FIFTY_MOVES && parameters.fifty == DrawRule::Automatic {
-        let draw = Outcome::draw(Termination::FiftyAutomatic, "9.3.2");
+        let mut draw = Outcome::draw(Termination::FiftyAutomatic, "9.3.2");
+        if parameters.fifty_reset == FiftyReset::Capture {
+            let text = "Fifty moves of each player are completed without a capture, and the game \
+                        is drawn.";
+            draw = draw.saying(text.into());
+        }
         return Some(draw.with(Evidence::MoveCount {
             halfmove_clock: count,
             last_reset_ply: last_progress(history, profile),

@@ -342,7 +342,7 @@ const ARTICLES: &[(&str, &str)] = &[
         "11.8",
         "Where both players are at fault, both lose the game.",
     ),
-    ("12.2", "The arbiter sees to it that the Laws are observed."),
+    ("12.1", "The arbiter sees to it that the Laws are observed."),
     (
         "12.5",
         "The arbiter may give a player who was disturbed more time.",
@@ -380,7 +380,7 @@ const ARTICLES: &[(&str, &str)] = &[
     ),
     (
         "III.2.2",
-        "The guideline applies only to games without time for each move.",
+        "The guideline applies only to games without time for each move, and never to blitz.",
     ),
     (
         "III.3.1",
@@ -405,7 +405,16 @@ impl Citation {
     pub fn of(article: &'static str) -> Citation {
         cite(article)
     }
+
+    /// Returns whether the rule profile of the game says so, and no article.
+    #[must_use]
+    pub fn is_of_profile(&self) -> bool {
+        self.article == PROFILE
+    }
 }
+
+/// What is cited where no article of the Laws decides, but the profile of the game.
+const PROFILE: &str = "profile";
 
 /// Returns the citation of an article.
 ///
@@ -417,7 +426,7 @@ pub(crate) fn cite(article: &'static str) -> Citation {
         .find(|(name, _)| *name == article)
         .map_or("", |(_, text)| text);
     // What no article of the Laws says, the profile of the game does.
-    let edition = if article == "profile" {
+    let edition = if article == PROFILE {
         "RULE-PROFILE"
     } else {
         EDITION

@@ -101,13 +101,23 @@ pub enum Tier {
 }
 
 /// Returns whether a side can mate by any series of legal moves (5.1.2, 5.2.2, 6.9, 7.5.5).
+///
+/// Where a pawn was left on its last rank it is not decided: what it will become is not known.
 #[must_use]
 pub fn can_mate(position: &Position, side: Color, tier: Tier) -> CanMate {
+    if has_pawn_left(position) {
+        return CanMate::Unknown;
+    }
     let answer = match tier {
         Tier::Quick => referee_mate::quick(position, side),
         Tier::Full(budget) => referee_mate::can_mate(position, side, budget, &|| false),
     };
     translate(position, side, answer)
+}
+
+/// Whether a pawn stands on the last rank of its side, where it was not replaced (7.5.2).
+pub(crate) fn has_pawn_left(position: &Position) -> bool {
+    (position.board().role(Role::Pawn) & Bitboard::BACK_RANKS).any()
 }
 
 pub(crate) fn translate(
@@ -158,7 +168,10 @@ pub(crate) fn examine(
     let lacks = match question.test {
         MateTest::Full => {
             return match question.tier {
-                Tier::Full(budget) if profile.parameters.mate_before_automatic_draws => {
+                Tier::Full(budget)
+                    if profile.parameters.mate_before_automatic_draws
+                        && !has_pawn_left(position) =>
+                {
                     let keys = history.repeatable_keys();
                     let draws = AutomaticDraws { history: &keys };
                     let answer = referee_mate::can_mate_before_draws(

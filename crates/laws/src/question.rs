@@ -6,7 +6,7 @@ use referee_mate::{AutomaticDraws, Budget};
 use crate::game::Game;
 use crate::history::History;
 use crate::judge::can_be_dead;
-use crate::mate::{CanMate, MateFinding, Tier, can_mate, translate};
+use crate::mate::{CanMate, MateFinding, Tier, can_mate, has_pawn_left, translate};
 use crate::outcome::GameResult;
 
 /// A question of who can mate that may change what was ruled: whether a position that has arisen
@@ -191,6 +191,9 @@ fn solve(
     nodes: u64,
     cancel: &dyn Fn() -> bool,
 ) -> CanMate {
+    if has_pawn_left(position) {
+        return CanMate::Unknown;
+    }
     let budget = Budget::of(nodes);
     let answer = match repeatable {
         Some(history) => {

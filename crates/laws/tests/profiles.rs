@@ -217,6 +217,19 @@ fn every_wrong_override_is_told_by_its_place() {
     assert_eq!(errors[1].1, ParameterError::UnknownName);
 }
 
+/// The guidelines are never for blitz (III.2.2), whatever an event says; elsewhere it may announce
+/// them.
+#[test]
+fn what_a_profile_fixes_cannot_be_changed() {
+    let announced = [("guideline_iii", "true")];
+    let error = Profile::resolve("fide_blitz", Variant::Standard, &announced);
+    let (parameter, value) = ("guideline_iii", "false");
+    let fixed = ParameterError::Fixed { parameter, value };
+    assert_eq!(error, Err(ProfileError::Overrides(vec![(0, fixed)])));
+    assert!(!changed("fide_blitz", &[("guideline_iii", "false")]).guideline_iii);
+    assert!(changed("fide_rapid", &announced).guideline_iii);
+}
+
 #[test]
 fn the_parameters_in_force_bring_back_the_same_profile() {
     let articles = ["A.4", "A.5"];

@@ -100,7 +100,24 @@ pub(crate) fn read_clock(bytes: &[u8]) -> Option<Duration> {
     if fields == 1 || digits == 0 || field >= 60 {
         return None;
     }
-    seconds += field;
+    duration(seconds + field, fraction)
+}
+
+/// Reads the time that a move took: as a clock, or in seconds alone, `0.25`. What a clock shows is
+/// not read so, for it may as well be minutes.
+fn read_elapsed(bytes: &[u8]) -> Option<Duration> {
+    let whole = bytes.iter().position(|byte| matches!(byte, b'.' | b','));
+    let (whole, fraction) = bytes.split_at(whole.unwrap_or(bytes.len()));
+    let is_number = (1..=9).contains(&whole.len()) && whole.iter().all(u8::is_ascii_digit);
+    if !is_number {
+        return read_clock(bytes);
+    }
+    let digit = |number: u64, &byte: &u8| 10 * number + u64::from(byte - b'0');
+    duration(whole.iter().fold(0, digit), fraction)
+}
+
+/// Whole seconds and what follows them: nothing, or a point or a comma and digits.
+fn duration(seconds: u64, fraction: &[u8]) -> Option<Duration> {
     let mut nanos = 0;
     let mut unit = 100_000_000;
     for &byte in fraction.iter().skip(1) {
@@ -212,7 +229,7 @@ impl Commands {
         let value = value.trim_ascii();
         Some(match name {
             b"clk" => set(&mut self.clock, read_clock(value)),
-            b"emt" => set(&mut self.elapsed, read_clock(value)),
+            b"emt" => set(&mut self.elapsed, read_elapsed(value)),
             // What is not ASCII is no value.
             b"eval" => set(
                 &mut self.eval,
@@ -272,6 +289,24 @@ mod tests {
             "1:+1:00",
         ] {
             assert_eq!(read_clock(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_move_is_read_in_seconds_too() {
+        for (text, millis) in [
+            ("0", 0),
+            ("12", 12_000),
+            ("0.01", 10),
+            ("75,5", 75_500),
+            ("0:01:15", 75_000),
+            ("999999999", 0),
+            ("-1", 0),
+            ("1.x", 0),
+            ("", 0),
+        ] {
+            let time = read_elapsed(text.as_bytes()).map_or(0, |time| time.as_millis());
+            assert_eq!(time, millis, "{text}");
         }
     }
 

@@ -188,6 +188,9 @@ pub enum FaultKind {
     UnclosedTagValue,
     /// The value of a tag has quotes in it without a backslash; it was taken to the last one.
     UnescapedQuote,
+    /// The value of a tag ends with a backslash that stands alone, so that the quote behind it
+    /// looks like one of the value; the value was taken to the backslash.
+    UnescapedBackslash,
     /// The value of a tag stands without quotes.
     UnquotedTagValue,
     /// A tag is there twice. The first value counts.
@@ -272,6 +275,7 @@ impl FaultKind {
             Self::UnclosedTag => "unclosed-tag",
             Self::UnclosedTagValue => "unclosed-tag-value",
             Self::UnescapedQuote => "unescaped-quote",
+            Self::UnescapedBackslash => "unescaped-backslash",
             Self::UnquotedTagValue => "unquoted-tag-value",
             Self::DuplicateTag { .. } => "duplicate-tag",
             Self::TagNameTooLong => "tag-name-too-long",
@@ -354,6 +358,9 @@ impl fmt::Display for FaultKind {
             Self::UnclosedTagValue => f.write_str("the value of the tag has no closing quote"),
             Self::UnescapedQuote => {
                 f.write_str("the value of the tag has quotes in it without a backslash")
+            }
+            Self::UnescapedBackslash => {
+                f.write_str("the value of the tag ends with a backslash that is not doubled")
             }
             Self::UnquotedTagValue => f.write_str("the value of the tag has no quotes"),
             Self::DuplicateTag { name } => write!(f, "the tag {name} is there twice"),

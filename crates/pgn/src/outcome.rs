@@ -87,12 +87,13 @@ impl Outcome {
 
     /// Reads a result of a tag: also one by forfeit, in any spelling. Among moves such signs speak
     /// of positions.
-    pub(crate) fn read_tag(text: &[u8]) -> Option<Outcome> {
-        Some(match text {
+    pub(crate) fn read_tag(text: &str) -> Option<Outcome> {
+        let plain = plain(text);
+        Some(match plain.as_bytes() {
             b"+/-" | b"+:-" | b"+--" => Self::WhiteWinsForfeit,
             b"-/+" | b"-:+" | b"--+" => Self::BlackWinsForfeit,
             b"-/-" | b"-:-" | b"---" => Self::BothForfeit,
-            _ => return Outcome::read(text).map(|(outcome, _)| outcome),
+            text => return Outcome::read(text).map(|(outcome, _)| outcome),
         })
     }
 
@@ -119,4 +120,23 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// More characters than a result has, with all the blanks around its parts.
+const PLAIN_LENGTH_MAX: usize = 64;
+
+/// Returns a result of a tag without the blanks, dashes, fractions and decimals that people write.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for c in text.chars().take(PLAIN_LENGTH_MAX) {
+        match c {
+            // Control characters are written as blanks, so they are read as such.
+            c if c.is_whitespace() || c.is_control() => {}
+            '\u{2010}'..='\u{2015}' | '\u{2212}' => plain.push('-'),
+            '½' => plain.push_str("1/2"),
+            ',' => plain.push('.'),
+            c => plain.push(c),
+        }
+    }
+    plain
 }

@@ -21,6 +21,7 @@
 mod comment;
 mod moves;
 mod signs;
+mod spread;
 mod tag;
 
 use crate::scan::{CLASS, Class, LINE_ENDS, find};

@@ -362,10 +362,7 @@ impl Replay {
     fn settle_outcome(&mut self) {
         self.reading.has_marker = self.marker.is_some();
         let tags = &self.reading.game.tags;
-        // Control characters are written as blanks, so around a result they are read as such.
-        let is_blank = |c: char| c.is_whitespace() || c.is_control();
-        let read =
-            |name: &str| Outcome::read_tag(tags.get(name)?.trim_matches(is_blank).as_bytes());
+        let read = |name: &str| Outcome::read_tag(tags.get(name)?);
         let tag = read(Tags::RESULT);
         let score = read(Tags::SCORE).filter(|outcome| !outcome.is_standard());
         let unread = tags

@@ -102,9 +102,8 @@ impl Replay {
     pub fn recreate(&self) -> Result<v1::Game, ReplayError> {
         let genesis = &self.folded.genesis;
         let (profile, start) = stored_start(genesis)?;
-        let overrides = genesis.rule_profile.as_ref();
-        let overrides = overrides.and_then(|profile| profile.overrides);
-        let resolved = write_profile(&profile, overrides);
+        // The rules are those that were read: a parameter that was added since is not named in them.
+        let resolved = genesis.rule_profile.clone().unwrap_or_default();
         let game =
             Game::again(profile, &start).map_err(|error| ReplayError::new(error.to_string()))?;
         let created = write_genesis(genesis, resolved, &game, &start.timing);

@@ -11,8 +11,9 @@ mod log;
 mod position;
 mod printable;
 
+use std::env;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
@@ -111,12 +112,13 @@ fn run() -> Outcome {
         // Help and version are answers, all else is a mistake.
         Err(error) if error.use_stderr() => {
             print_mistake(&error);
+            if position::is_split(env::args_os()) {
+                let _ = writeln!(io::stderr(), "{}", position::SPLIT_TIP);
+            }
             return Ok(Exit::Usage);
         }
         Err(answer) => {
-            let shown = answer
-                .print()
-                .and_then(|()| io::Write::flush(&mut io::stdout()));
+            let shown = answer.print().and_then(|()| io::stdout().flush());
             return shown.map(|()| Exit::Fine).map_err(Failure::Output);
         }
     };

@@ -3,7 +3,9 @@
 use core::time::Duration;
 
 use referee_chess::{Color, UciMove};
-use referee_laws::{Bonus, CLOCK_MS_MAX, ClockSetup, Clocks, Time, TimeControl, TimeControlError};
+use referee_laws::{
+    Bonus, CLOCK_MS_MAX, ClockSetup, ClockSetupError, Clocks, Time, TimeControl, TimeControlError,
+};
 use referee_pgn::{Game, Note, Tags};
 
 /// A move with the time that it took.
@@ -13,12 +15,16 @@ pub struct TimedMove {
     pub side: Color,
     /// The move.
     pub uci: UciMove,
-    /// The time that it took in milliseconds, 0 to [`CLOCK_MS_MAX`]; 0 where the text tells none.
-    pub elapsed_ms: u64,
+    /// The time that it took in milliseconds, 0 to [`CLOCK_MS_MAX`]; `None` where the text does not
+    /// tell, so that no time is charged.
+    pub elapsed_ms: Option<u64>,
     /// What the clock of the side has to be set to after the move, in milliseconds, where no time
     /// that the move can have taken makes it show what the text tells: servers give time back for
     /// the delays of the network, and players give each other time.
     pub set_ms: Option<u64>,
+    /// Whether the text tells something of its time that has no place in a game: more than the
+    /// clock had, or a clock after the end that it cannot have shown.
+    pub is_left_out: bool,
 }
 
 /// Reads the time control of the tags; `None` where they tell none. Whether a bonus comes before
@@ -61,6 +67,7 @@ pub fn read_control(game: &Game) -> Result<Option<TimeControl>, TimeControlError
 /// A move that a record has was made in time, whatever the control lets one reckon: programs put
 /// the time of a period on the clock at another move, give each move its own, or write a delay as
 /// an increment. So no move takes more than the clock had, and the clock is set to what is shown.
+/// Without a control the clock is set as well, and only the text itself tells what a move took.
 ///
 /// `is_over` says that the last move ended the game on the board, so that it brings no bonus.
 ///
@@ -69,27 +76,29 @@ pub fn read_control(game: &Game) -> Result<Option<TimeControl>, TimeControlError
 ///
 /// let text = b"[TimeControl \"180+2\"]\n\n1. e4 {[%clk 0:02:58.5]} e5 {[%clk 0:03:10]} *";
 /// let game = read_one(text)?.game;
-/// let moves = time_moves(&game, read_control(&game).ok().flatten().as_ref(), false);
+/// let moves = time_moves(&game, read_control(&game).ok().flatten().as_ref(), false)?;
 /// let told: Vec<_> = moves.iter().map(|mv| (mv.elapsed_ms, mv.set_ms)).collect();
-/// assert_eq!(told, [(3_500, None), (0, Some(190_000))]);
-/// # Ok::<(), referee_review::ReadOneError>(())
+/// assert_eq!(told, [(Some(3_500), None), (Some(0), Some(190_000))]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use]
-pub fn time_moves(game: &Game, control: Option<&TimeControl>, is_over: bool) -> Vec<TimedMove> {
-    let mut spent = Spent::new(control);
+///
+/// # Errors
+///
+/// Where no clock can be set by the control, which none that was read is.
+pub fn time_moves(
+    game: &Game,
+    control: Option<&TimeControl>,
+    is_over: bool,
+) -> Result<Vec<TimedMove>, ClockSetupError> {
+    let mut spent = Spent::new(control)?;
     let last = game.moves.len().checked_sub(1).filter(|_| is_over);
     let moves = game.positions().enumerate().map(|(index, (before, mv))| {
         let side = before.turn();
         let note = game.notes.get(index);
-        let (elapsed_ms, set_ms) = spent.by(side, note, last == Some(index));
-        TimedMove {
-            side,
-            uci: before.uci(mv),
-            elapsed_ms,
-            set_ms,
-        }
+        let uci = before.uci(mv);
+        spent.by(side, uci, note, last == Some(index))
     });
-    moves.collect()
+    Ok(moves.collect())
 }
 
 fn ms(time: Duration) -> u64 {
@@ -110,54 +119,92 @@ fn reckon(bonus: Bonus, unspent_ms: Option<u64>, left_ms: u64) -> u64 {
 
 /// The time that moves took, from what the clocks showed after them.
 struct Spent {
-    /// The clocks as the moves leave them; `None` where the game is untimed.
-    clocks: Option<Clocks>,
+    /// The clocks as the moves leave them.
+    clocks: Clocks,
+    /// Whether there is a time control to reckon with.
+    is_timed: bool,
 }
 
 impl Spent {
-    fn new(control: Option<&TimeControl>) -> Spent {
+    /// # Errors
+    ///
+    /// As [`Clocks::new`], which takes every control where nothing was set up.
+    fn new(control: Option<&TimeControl>) -> Result<Spent, ClockSetupError> {
         let both = control.cloned();
-        let clocks = Clocks::new(both.clone(), both, ClockSetup::default()).ok();
-        let clocks = clocks.filter(|_| control.is_some());
-        Spent {
-            clocks: clocks.map(|clocks| clocks.start(Color::White, Time::ORIGIN).clocks),
+        let clocks = Clocks::new(both.clone(), both, ClockSetup::default())?;
+        Ok(Spent {
+            clocks: clocks.start(Color::White, Time::ORIGIN).clocks,
+            is_timed: control.is_some(),
+        })
+    }
+
+    /// Returns a move with what it took, and what the clock has to be set to after it.
+    fn by(&mut self, side: Color, uci: UciMove, note: &Note, is_end: bool) -> TimedMove {
+        let (shown_ms, told_ms) = (note.clock.map(ms), note.elapsed.map(ms));
+        let most_ms = self.most_ms(side);
+        // What the text tells itself, as long as the clock had it.
+        let elapsed_ms = told_ms.filter(|&ms| ms <= most_ms);
+        let took_ms = match shown_ms {
+            Some(shown_ms) if self.is_timed && (is_end || elapsed_ms.is_none()) => {
+                Some(self.reckon(side, shown_ms, is_end).min(most_ms))
+            }
+            _ => elapsed_ms,
+        };
+        let spent_ms = took_ms.unwrap_or(0);
+        let before_ms = self.clocks.side(side).left_ms;
+        self.clocks = self.after(side, spent_ms);
+        let left_ms = match before_ms {
+            // A move that ends the game brings no bonus.
+            Some(before_ms) if is_end => Some(before_ms.saturating_sub(spent_ms)),
+            _ => self.clocks.side(side).left_ms,
+        };
+        let is_shown = shown_ms.is_none() || shown_ms == left_ms;
+        let set_ms = shown_ms.filter(|_| !is_end && !is_shown);
+        if let Some(left_ms) = set_ms {
+            let now = self.clocks.since.unwrap_or_default();
+            self.clocks = self.clocks.set(side, left_ms, now).clocks;
+        }
+        TimedMove {
+            side,
+            uci,
+            elapsed_ms: took_ms,
+            set_ms,
+            is_left_out: told_ms != elapsed_ms || is_end && !is_shown,
         }
     }
 
-    /// Returns what a move took, and what the clock has to be set to after it.
-    fn by(&mut self, side: Color, note: &Note, is_end: bool) -> (u64, Option<u64>) {
-        let (clock_ms, elapsed_ms) = (note.clock.map(ms), note.elapsed.map(ms));
-        let Some(clocks) = &self.clocks else {
-            return (elapsed_ms.unwrap_or(0).min(CLOCK_MS_MAX), None);
-        };
-        let since = clocks.since.unwrap_or_default();
-        let after = |ms: u64| {
-            let at = since.checked_add_ms(ms).unwrap_or(since);
-            clocks.complete_move(side, at).clocks
-        };
-        let before_ms = clocks.side(side).left_ms.unwrap_or_default();
-        let unspent_ms = after(0).side(side).left_ms;
-        let took = match clock_ms {
-            None => elapsed_ms.unwrap_or(0),
-            // A move that ends the game brings no bonus.
-            Some(left_ms) if is_end => before_ms.saturating_sub(left_ms),
-            Some(left_ms) => reckon(clocks.side(side).bonus(), unspent_ms, left_ms),
-        };
-        let deadline = clocks.deadline().unwrap_or(since);
-        let most = deadline.since(since);
-        let took = match clock_ms {
-            // Nothing was put on the clock, or what was put on it hides what the move took.
-            Some(left_ms) if took > most => before_ms.saturating_sub(left_ms),
-            _ => took.min(most),
-        };
-        let mut clocks = after(took);
-        let shown_ms = clocks.side(side).left_ms;
-        let set_ms = clock_ms.filter(|&ms| !is_end && Some(ms) != shown_ms);
-        if let Some(left_ms) = set_ms {
-            let now = clocks.since.unwrap_or_default();
-            clocks = clocks.set(side, left_ms, now).clocks;
+    /// The most that a move can take; without a clock the most that can be told.
+    fn most_ms(&self, side: Color) -> u64 {
+        let clocks = &self.clocks;
+        if clocks.side(side).left_ms.is_none() {
+            return CLOCK_MS_MAX;
         }
-        self.clocks = Some(clocks);
-        (took, set_ms)
+        let since = clocks.since.unwrap_or_default();
+        clocks
+            .deadline()
+            .map_or(0, |deadline| deadline.since(since))
+    }
+
+    /// The clocks after a move that took so long.
+    fn after(&self, side: Color, ms: u64) -> Clocks {
+        let since = self.clocks.since.unwrap_or_default();
+        let at = since.checked_add_ms(ms).unwrap_or(since);
+        self.clocks.complete_move(side, at).clocks
+    }
+
+    /// The time that a move took so that the clock shows what it shows.
+    fn reckon(&self, side: Color, shown_ms: u64, is_end: bool) -> u64 {
+        let before_ms = self.clocks.side(side).left_ms.unwrap_or_default();
+        // A move that ends the game brings no bonus.
+        if is_end {
+            return before_ms.saturating_sub(shown_ms);
+        }
+        let unspent_ms = self.after(side, 0).side(side).left_ms;
+        let took_ms = reckon(self.clocks.side(side).bonus(), unspent_ms, shown_ms);
+        // Nothing was put on the clock, or what was put on it hides what the move took.
+        match took_ms > self.most_ms(side) {
+            true => before_ms.saturating_sub(shown_ms),
+            false => took_ms,
+        }
     }
 }

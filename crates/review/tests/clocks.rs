@@ -21,10 +21,10 @@ fn control(game: &Game) -> Option<TimeControl> {
 fn told(text: &str) -> Vec<(f64, Option<f64>)> {
     let game = game(text);
     let seconds = |ms: u64| ms as f64 / 1_000.0;
-    let moves = time_moves(&game, control(&game).as_ref(), false);
+    let moves = time_moves(&game, control(&game).as_ref(), false).expect("clocks");
     moves
         .iter()
-        .map(|mv| (seconds(mv.elapsed_ms), mv.set_ms.map(seconds)))
+        .map(|mv| (seconds(mv.elapsed_ms.unwrap_or(0)), mv.set_ms.map(seconds)))
         .collect()
 }
 
@@ -57,7 +57,17 @@ fn more_time_than_there_can_be_is_set() {
 #[test]
 fn without_a_control_the_time_of_moves_is_taken() {
     let text = "1. e4 {[%emt 0:00:07]} e5 {[%clk 0:10:00]} *";
-    assert_eq!(told(text), [(7.0, None), (0.0, None)]);
+    assert_eq!(told(text), [(7.0, None), (0.0, Some(600.0))]);
+    // What the clocks show is set, and nobody knows what the moves took.
+    let text = "1. e4 {[%clk 1:14:44]} e5 {[%clk 1:14:25]} 2. d4 {[%clk 1:14:02] [%emt 0:01:12]} d5 \
+                {[%clk 1:15:00]} *";
+    let expected = [
+        (0.0, Some(4_484.0)),
+        (0.0, Some(4_465.0)),
+        (72.0, Some(4_442.0)),
+        (0.0, Some(4_500.0)),
+    ];
+    assert_eq!(told(text), expected);
     assert_eq!(control(&game("[TimeControl \"-\"]\n\n1. e4 *")), None);
     let told = control(&game("[TimeControl \"40/5400+30:1800+30\"]\n\n1. e4 *"));
     assert_eq!(
@@ -104,7 +114,27 @@ fn no_move_takes_more_than_the_clock_had() {
     assert_eq!(told(text), expected);
     // The time that a program tells can be more than there was.
     let text = "[TimeControl \"60\"]\n\n1. e4 {[%emt 0:01:30]} *";
-    assert_eq!(told(text), [(60.0, None)]);
+    assert_eq!(told(text), [(0.0, None)]);
+    // What it tells itself goes before what is reckoned.
+    let text = "[TimeControl \"60\"]\n\n1. e4 {[%emt 0:00:05.5] [%clk 0:00:54]} *";
+    assert_eq!(told(text), [(5.5, Some(54.0))]);
+}
+
+/// What has no place in a game is marked.
+#[test]
+fn what_is_left_out_is_marked() {
+    let marked = |text: &str, is_over| {
+        let game = game(text);
+        let moves = time_moves(&game, control(&game).as_ref(), is_over).expect("clocks");
+        moves.iter().position(|mv| mv.is_left_out)
+    };
+    let text = "[TimeControl \"60\"]\n\n1. e4 {[%clk 0:00:50]} e5 {[%emt 0:01:30]} *";
+    assert_eq!(marked(text, false), Some(1));
+    let text = "[TimeControl \"60+5\"]\n\n1. f3 e5 2. g4 Qh4# {[%clk 0:01:06]} 0-1";
+    assert_eq!(marked(text, true), Some(3));
+    let text =
+        "[TimeControl \"60+5\"]\n\n1. f3 e5 2. g4 {[%emt 0:00:10]} Qh4# {[%clk 0:00:55]} 0-1";
+    assert_eq!(marked(text, true), None);
 }
 
 /// Plays a record again as a platform tells a referee of it. Returns what the clocks show after
@@ -126,7 +156,8 @@ fn replay(text: &str, profile: &str) -> Result<Vec<Option<u64>>, String> {
     let is_over = Verdict::of(&reading, &profile).outcome.is_some();
     let mut referee = Referee::new(profile, &start).map_err(|error| error.to_string())?;
     let mut shown = Vec::new();
-    for mv in time_moves(game, control.as_ref(), is_over) {
+    let moves = time_moves(game, control.as_ref(), is_over);
+    for mv in moves.map_err(|error| error.to_string())? {
         let uci = mv.uci.to_string();
         let made = Action::player(mv.side, Intent::Move(MoveIntent::completed(&uci)));
         let of = |side| mv.set_ms.filter(|_| side == mv.side);
@@ -136,7 +167,7 @@ fn replay(text: &str, profile: &str) -> Result<Vec<Option<u64>>, String> {
         }));
         let now = referee
             .time()
-            .checked_add_ms(mv.elapsed_ms)
+            .checked_add_ms(mv.elapsed_ms.unwrap_or(0))
             .ok_or("too late")?;
         let actions = [Some(made), mv.set_ms.map(|_| set)];
         for action in actions.into_iter().flatten() {

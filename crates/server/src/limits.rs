@@ -43,6 +43,11 @@ pub const STREAM_QUEUE_MAX: usize = 64;
 pub const SLOW_CONSUMER_TIMEOUT: Duration = Duration::from_secs(30);
 /// The writes of the whole process that wait for their turn at a game or for the disk.
 pub const WRITES_WAITING_MAX: usize = 2 * referee_store::limits::QUEUE_WRITES_MAX;
+/// The actions of an import that are written in one go.
+pub const BATCH_ACTIONS_MAX: usize = 128;
+/// The imports that are written at once: with their actions far less than the store takes in, so
+/// that there is room for the moves of games that are being played.
+pub const BATCHES_AT_ONCE_MAX: usize = 4;
 /// How often an action is judged anew after another writer was faster.
 pub const JUDGE_ATTEMPTS_MAX: u32 = 16;
 /// The longest message of an error, in bytes. Errors travel in headers, of which clients commonly

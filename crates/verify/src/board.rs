@@ -167,7 +167,7 @@ impl Board {
         }
         if let Some(played) = &event.r#move {
             if event.move_illegal {
-                self.stand(&played.uci)?;
+                self.stand(&played.uci, uses_two_hands(event))?;
             } else {
                 self.play(&played.uci)?;
                 self.check_move(played, faults);
@@ -228,11 +228,16 @@ impl Board {
         read_uci(self.position(), self.setup(), text)
     }
 
-    /// Puts a move on the board that has to be illegal: nobody noticed it.
-    fn stand(&mut self, text: &str) -> Result<(), String> {
+    /// Puts a move on the board that nobody noticed: it has to be illegal, or made with two hands.
+    fn stand(&mut self, text: &str, by_two_hands: bool) -> Result<(), String> {
         let mv = self.read(text)?;
         if self.position().is_legal(mv) {
-            return Err(format!("{text:?} is marked as illegal, but it is legal"));
+            if !by_two_hands {
+                return Err(format!("{text:?} is marked as illegal, but it is legal"));
+            }
+            let after = self.position().after_unchecked(mv);
+            self.push(after, true);
+            return Ok(());
         }
         let after = after_illegal(self.setup(), text)
             .ok_or_else(|| format!("{text:?} cannot have been put on the board"))?;
@@ -281,6 +286,15 @@ impl Board {
     }
 }
 
+/// Whether the action of an event is a move that was made with two hands (7.5.4).
+fn uses_two_hands(event: &v1::GameEvent) -> bool {
+    let action = event.action.as_ref();
+    match action.and_then(|action| action.kind.as_ref()) {
+        Some(v1::action::Kind::MakeMove(made)) => made.two_hands,
+        _ => false,
+    }
+}
+
 fn counts_captures(genesis: &v1::Game) -> bool {
     let profile = genesis.rule_profile.as_ref();
     let parameters = profile.and_then(|profile| profile.parameters.as_ref());
@@ -317,8 +331,8 @@ pub(crate) fn read_uci(position: &Mailbox, setup: &Setup, text: &str) -> Result<
 /// What stands after an illegal move that nobody noticed: the man on the square of origin goes to
 /// the square of arrival, where it takes what stands there; a king that goes from the e-file to
 /// the c-file or the g-file takes the rook of that corner over itself, if there is one and room
-/// for it. `None` where there is no man of the mover, where it takes an own man or a king, or
-/// where a pawn would stay on its last rank.
+/// for it. A pawn that is not replaced stays on its last rank. `None` where there is no man of the
+/// mover, where it takes an own man or a king, or where a pawn would stay on its first rank.
 fn after_illegal(before: &Setup, text: &str) -> Option<Setup> {
     let uci: UciMove = text.parse().ok()?;
     let (us, mut after) = (before.turn, before.clone());
@@ -328,7 +342,12 @@ fn after_illegal(before: &Setup, text: &str) -> Option<Setup> {
         return None;
     }
     let is_pawn = moved.role == Role::Pawn;
-    let role = if is_pawn && [Rank::FIRST, Rank::EIGHTH].contains(&uci.to.rank()) {
+    let last = match us {
+        Color::White => Rank::EIGHTH,
+        Color::Black => Rank::FIRST,
+    };
+    let is_left = is_pawn && uci.promotion.is_none() && uci.to.rank() == last;
+    let role = if is_pawn && !is_left && [Rank::FIRST, Rank::EIGHTH].contains(&uci.to.rank()) {
         uci.promotion
             .filter(|role| ![Role::Pawn, Role::King].contains(role))?
     } else {

@@ -35,7 +35,12 @@ pub(crate) fn check(board: &Board, event: &v1::GameEvent, is_new: bool, faults: 
         outcome.result(),
         v1::GameResult::Ongoing | v1::GameResult::Unspecified
     );
-    if goes_on && !board.is_irregular() && board.position().legal_moves().is_empty() {
+    // A move in breach of touch-move does not end the game by what it brings on the board (5.1.1,
+    // 5.2.1).
+    let breach_ply = event.conduct.as_ref().and_then(|it| it.breach_ply);
+    let is_in_breach = breach_ply.is_some_and(|ply| ply + 1 == board.ply());
+    let may_go_on = is_in_breach || board.is_irregular();
+    if goes_on && !may_go_on && board.position().legal_moves().is_empty() {
         faults.push("the game goes on although the side to move has no legal move".into());
     }
 }

@@ -12,11 +12,12 @@ use referee_api::v1::{
     ListGamesRequest, MakeMove, Position, Seat, StartGame, Variant, position,
 };
 use referee_tests::process::Referee;
-use referee_tests::{lines, texts, tool, wire};
+use referee_tests::{lines, root, texts, tool, wire};
 use tonic::Code;
 
 use super::record::Record;
 use super::{act, export, play_sample, run, start_with_key, timed, verify_text};
+use crate::pgn_records::{import_of, text_of};
 
 /// After this time something hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -69,10 +70,13 @@ async fn well_known_games_are_sound() {
 async fn the_games_of_the_conformance_cases_are_sound() {
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
     let referee = start_with_key(folder.path());
-    let cases = referee_tests::root().join("tests/data/cases/laws.jsonl");
-    let cases = cases.to_str().expect("a plain name");
+    let cases = ["laws", "own_laws", "arbiters"].map(|name| {
+        let path = root().join(format!("tests/data/cases/{name}.jsonl"));
+        path.to_str().expect("a plain name").to_owned()
+    });
+    let [laws, own, arbiters] = cases.each_ref().map(String::as_str);
     let target = format!("http://{}", referee.address());
-    run(&["conform", cases, "--target", &target], b"").expect(0, " 0 failed");
+    run(&["conform", laws, own, arbiters, "--target", &target], b"").expect(0, " 0 failed");
     let mut games = referee.games().await;
     let mut request = ListGamesRequest::default();
     let mut ids = Vec::new();
@@ -86,7 +90,7 @@ async fn the_games_of_the_conformance_cases_are_sound() {
         }
         request.page_token = page.next_page_token;
     }
-    assert!(ids.len() > 200, "only {} games were played", ids.len());
+    assert!(ids.len() > 450, "only {} games were played", ids.len());
     verify_all(&referee, folder.path(), &ids);
 }
 
@@ -327,4 +331,20 @@ async fn the_record_of_an_imported_game_is_sound() {
     // Five moves, one clock that the text sets forward, and the result.
     let record = export(&referee, "imported");
     verify_text(record.as_bytes(), &[]).expect(0, "-: 7 entries verified");
+}
+
+/// Whatever a text says of clocks and ends, what is made of it can be proved.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_records_of_imports_of_all_kinds_are_sound() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let mut ids = Vec::new();
+    for record in lines("pgn/records.jsonl") {
+        let id = record["id"].as_str().expect("a name").to_lowercase();
+        let request = import_of(&record, &id, &text_of(&record));
+        games.import_pgn(request).await.expect("imported");
+        ids.push(id);
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    verify_all(&referee, folder.path(), &ids);
 }

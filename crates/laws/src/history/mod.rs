@@ -41,8 +41,8 @@ impl core::error::Error for HistoryError {}
 pub enum StandError {
     /// The history cannot take another move.
     Full(HistoryError),
-    /// No piece of the mover stands on the square of origin, or a king would be captured, or
-    /// a pawn would stay on its last rank.
+    /// No piece of the mover stands on the square of origin, or a king or an own piece would be
+    /// captured, or a pawn would stand on the first rank of its side.
     Impossible,
 }
 
@@ -57,9 +57,14 @@ impl fmt::Display for StandError {
 
 impl core::error::Error for StandError {}
 
-/// The position after a piece was put where it could not go. Castling is put on the board where
-/// the king goes two squares along its rank towards a rook in the corner.
-fn after_illegal(position: &Position, uci: UciMove) -> Option<Position> {
+/// The position after a move that should not have been made: a legal one that was made with two
+/// hands, or a piece put where it could not go. Castling is put on the board where the king goes
+/// two squares along its rank towards a rook in the corner, and a pawn that is not replaced stays
+/// on its last rank.
+fn after_irregular(position: &Position, uci: UciMove) -> Option<Position> {
+    if let Ok(mv) = position.resolve_uci(uci) {
+        return Some(position.after_unchecked(mv));
+    }
     let UciMove {
         from,
         to,
@@ -76,9 +81,12 @@ fn after_illegal(position: &Position, uci: UciMove) -> Option<Position> {
     {
         return None;
     }
-    let is_last_rank = matches!(to.rank(), Rank::FIRST | Rank::EIGHTH);
-    let role = match (piece.role, is_last_rank) {
-        (Role::Pawn, true) => promotion.filter(|role| !matches!(role, Role::Pawn | Role::King))?,
+    let is_back_rank = matches!(to.rank(), Rank::FIRST | Rank::EIGHTH);
+    let role = match (piece.role, promotion) {
+        (Role::Pawn, None) if to.rank() == Rank::relative(mover, 7) => Role::Pawn,
+        (Role::Pawn, role) if is_back_rank => {
+            role.filter(|role| !matches!(role, Role::Pawn | Role::King))?
+        }
         (role, _) => role,
     };
     setup.board.take(from);
@@ -155,7 +163,8 @@ impl History {
         self.plies.get(ply as usize).played.filter(|_| is_there)
     }
 
-    /// Returns whether an illegal move led to a ply and stands.
+    /// Returns whether an illegal move led to a ply and stands, or a legal one that was made with
+    /// two hands.
     #[must_use]
     pub fn is_illegal_move_to(&self, ply: u32) -> bool {
         ply <= self.ply() && self.plies.get(ply as usize).is_illegal
@@ -221,8 +230,9 @@ impl History {
         Ok(())
     }
 
-    /// Puts an illegal move on the board that nobody noticed: the piece on the square of origin
-    /// goes to the square of arrival, and the move is over.
+    /// Puts a move on the board that should not have been made and that nobody noticed: the piece
+    /// on the square of origin goes to the square of arrival, and the move is over. A legal move
+    /// is one that was made with two hands.
     ///
     /// # Errors
     ///
@@ -236,7 +246,7 @@ impl History {
     pub(crate) fn stand_recorded(&mut self, uci: UciMove) -> Result<(), StandError> {
         self.check_room(RECORDED_MAX).map_err(StandError::Full)?;
         let before = self.position.board().occupied().count();
-        self.position = after_illegal(&self.position, uci).ok_or(StandError::Impossible)?;
+        self.position = after_irregular(&self.position, uci).ok_or(StandError::Impossible)?;
         let is_capture = self.position.board().occupied().count() < before;
         self.plies.push(uci, true, is_capture, &self.position);
         Ok(())
@@ -252,7 +262,7 @@ impl History {
             // Each move fitted when it was first played from here, and so it does again.
             let Some(uci) = ply.played else { continue };
             if ply.is_illegal {
-                position = after_illegal(&position, uci).unwrap_or(position);
+                position = after_irregular(&position, uci).unwrap_or(position);
             } else if let Ok(mv) = position.resolve_uci(uci) {
                 position.play_unchecked(mv);
             }

@@ -10,6 +10,7 @@ use crate::clock::{Bonus, ClockChange, Clocks, Time};
 use crate::conduct::{PendingClaim, Phase, Sides};
 use crate::counts::CaptureCount;
 use crate::game::Game;
+use crate::mate::has_pawn_left;
 use crate::outcome::{GameResult, Outcome, Termination};
 use crate::ruling::{Reason, Ruling, Verdict};
 
@@ -147,10 +148,8 @@ impl Game {
 
     fn decide_illegal_position(&self, draft: &mut Draft, still: bool) -> Result<(), Ruling> {
         let position = self.position();
-        if !(self.profile().parameters.unsupervised
-            && is_irregular(position)
-            && position.is_check())
-        {
+        let is_shown = has_pawn_left(position) || (is_irregular(position) && position.is_check());
+        if !(self.profile().parameters.unsupervised && is_shown) {
             let text = "No such illegal position is on the board, or the rules of the game have \
                         illegal moves corrected."
                 .into();
@@ -230,9 +229,9 @@ impl Game {
         if let Some(outcome) = &mut draft.outcome {
             let text = format!("The arbiter confirms: {}", outcome.text);
             confirm(outcome);
-            draft.rule(Verdict::Accepted, None, &["12.2"], text);
+            draft.rule(Verdict::Accepted, None, &["12.1"], text);
         } else {
-            draft.remark(&["12.2"], "The arbiter confirms what stands.".into());
+            draft.remark(&["12.1"], "The arbiter confirms what stands.".into());
         }
     }
 
@@ -244,12 +243,12 @@ impl Game {
             Some(outcome) if !outcome.provisional => {
                 let text = format!("The time for corrections has passed: {}", outcome.text);
                 confirm(outcome);
-                draft.rule(Verdict::Accepted, None, &["12.2"], text);
+                draft.rule(Verdict::Accepted, None, &["12.1"], text);
                 Ok(draft)
             }
             _ => {
                 let text = "There is no outcome that is not provisional.".into();
-                Err(Ruling::refused(Reason::NotAllowed, &["12.2"], text))
+                Err(Ruling::refused(Reason::NotAllowed, &["12.1"], text))
             }
         }
     }

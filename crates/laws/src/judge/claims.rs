@@ -4,7 +4,7 @@
 use referee_chess::{Color, MoveError, UciMove};
 
 use super::draft::Draft;
-use super::illegal::{Offence, minutes};
+use super::illegal::minutes;
 use crate::action::{ClaimIntent, ClaimKind};
 use crate::articles::cite;
 use crate::claim::{Counted, examine_claim};
@@ -119,7 +119,7 @@ impl Game {
         Ok(draft)
     }
 
-    fn has_touched(&self) -> bool {
+    pub(super) fn has_touched(&self) -> bool {
         let conduct = self.conduct();
         !conduct.touched.is_empty() || conduct.released.is_some() || conduct.promotion.is_some()
     }
@@ -212,75 +212,6 @@ impl Game {
         }
     }
 
-    /// The opponent of `claimant` made an illegal move, or, where it is `None`, the arbiter has
-    /// found one of either side (7.5.1).
-    pub(super) fn decide_illegal_claim(
-        &self,
-        claimant: Option<Color>,
-        ply: Option<u32>,
-        now: Time,
-    ) -> Result<Draft, Ruling> {
-        if !self.counts_offences() {
-            let text = "Under the rules of this game illegal moves are refused, and none stands.";
-            return Err(not_allowed("7.5.1", text));
-        }
-        let history = self.history();
-        let now_ply = history.ply();
-        let mover = |ply: u32| {
-            if (now_ply - ply).is_multiple_of(2) {
-                !self.position().turn()
-            } else {
-                self.position().turn()
-            }
-        };
-        let found = history
-            .illegal_plies_back()
-            .filter(|&at| ply.is_none_or(|ply| ply == at))
-            .find(|&at| claimant != Some(mover(at)));
-        let Some(at) = found else {
-            let text = match ply {
-                Some(ply) => {
-                    format!("The move of ply {ply} is not an illegal one that could be found.")
-                }
-                None => "No illegal move of the opponent stands on the board.".into(),
-            };
-            let reason = match claimant {
-                Some(_) => Reason::ClaimIncorrect,
-                None => Reason::NotAllowed,
-            };
-            return Err(Ruling::refused(reason, &["7.5.1"], text));
-        };
-        let offender = mover(at);
-        let window = self.profile().parameters.illegal_window_moves;
-        // The moves that the other side has made since.
-        let since = (now_ply - at).div_ceil(2);
-        if window > 0 && since >= window {
-            let text = "The illegal move can no longer be corrected, so it stands.".into();
-            let reason = match claimant {
-                Some(_) => Reason::ClaimTooLate,
-                None => Reason::TooLate,
-            };
-            return Err(Ruling::refused(reason, &["A.5.2"], text));
-        }
-        let before = history.up_to(at - 1);
-        let illegal = history.move_to(at);
-        let error = illegal.and_then(|uci| before.position().resolve_uci(uci).err());
-        let offence = Offence::found(before.position(), error.as_ref());
-        let mut draft = self.draft(now);
-        let bonus_ms = match draft.conduct.clocks.side(offender).bonus() {
-            Bonus::Fischer(ms) => ms,
-            _ => 0,
-        };
-        if bonus_ms > 0 && !draft.conduct.uncompleted.of(offender) {
-            draft.clock(|clocks, now| clocks.take_back_credit(offender, bonus_ms, now));
-        }
-        self.rewind(&mut draft, at - 1);
-        self.add_offence(&mut draft, &before, offender, &offence);
-        draft.ruling.verdict = Verdict::Accepted;
-        draft.ruling.reason = None;
-        Ok(draft)
-    }
-
     /// The opponent broke touch-move with the last move (4.8).
     fn decide_touch_claim(&self, side: Color, now: Time) -> Result<Draft, Ruling> {
         if !self.profile().parameters.touch_move {
@@ -315,10 +246,7 @@ impl Game {
             ClaimKind::QuickplayIncrement => ("III.4", parameters.guideline_iii_4),
             _ => ("III.5", !parameters.guideline_iii_4),
         };
-        // The guidelines are never for blitz (III.2.1). A game keeps the name that its profile had
-        // when it was created, so a new name of that profile goes beside this one.
-        let is_blitz = self.profile().name == "fide_blitz";
-        if !parameters.guideline_iii || !applies || is_blitz {
+        if !parameters.guideline_iii || !applies {
             return Err(not_allowed(
                 article,
                 "It was not announced that this guideline applies.",
@@ -401,7 +329,7 @@ impl Game {
     }
 }
 
-fn not_allowed(article: &'static str, text: &str) -> Ruling {
+pub(super) fn not_allowed(article: &'static str, text: &str) -> Ruling {
     Ruling::refused(Reason::ClaimNotAllowed, &[article], text.to_owned())
 }
 

@@ -59,6 +59,18 @@ impl Offence {
         }
     }
 
+    /// A pawn was left on the last rank (7.5.2).
+    pub(super) fn pawn_left() -> Offence {
+        Offence {
+            article: "7.5.2",
+            what: "left a pawn on the last rank and pressed the clock, so it becomes a queen"
+                .into(),
+            touched: Vec::new(),
+            error: None,
+            exposes_king: false,
+        }
+    }
+
     /// Two hands were used for a legal move (7.5.4).
     pub(super) fn two_hands(game: &Game, mv: Move) -> Offence {
         Offence::two_hands_on(squares_of(game.position(), mv))
@@ -128,6 +140,8 @@ impl Game {
             match self.profile().parameters.promotion_missing {
                 PromotionMissing::Refuse => return Err(refused()),
                 PromotionMissing::Queen => return self.promote(side, queen, intent, false, now),
+                // Where nobody noticed the pawn, it stays (A.5.4).
+                PromotionMissing::QueenWithPenalty if intent.undetected => {}
                 PromotionMissing::QueenWithPenalty => {
                     return self.promote(side, queen, intent, true, now);
                 }
@@ -139,9 +153,9 @@ impl Game {
         if !self.counts_offences() || is_empty || is_empty_word {
             return Err(refused());
         }
-        if intent.undetected
-            && let Some(draft) = self.let_stand(side, named, error, intent, now)?
-        {
+        // A pawn that is not replaced is no move yet as long as the clock was not pressed (4.7.3).
+        let may_stand = intent.undetected && (intent.completed || !is_missing);
+        if may_stand && let Some(draft) = self.let_stand(side, named, error, intent, now)? {
             return Ok(draft);
         }
         let mut draft = if intent.completed {
@@ -181,16 +195,14 @@ impl Game {
         is_punished: bool,
         now: Time,
     ) -> Result<Draft, Ruling> {
-        let offence = Offence {
-            article: "7.5.2",
-            what: "left a pawn on the last rank and pressed the clock, so it becomes a queen"
-                .into(),
-            touched: Vec::new(),
-            error: None,
-            exposes_king: false,
-        };
+        let offence = Offence::pawn_left();
         if is_punished && self.is_last_offence(side, &offence) {
-            return Ok(self.lose_by_promotion(side, queen, &offence, now));
+            let mut draft = self.draft(now);
+            draft.run_clock(self.side_on_clock(), now);
+            draft.conduct.breach = None;
+            self.lose_by_promotion(&mut draft, self.history(), side, queen);
+            draft.ruling.reason = Some(Reason::IllegalPromotionQueened);
+            return Ok(draft);
         }
         let intent = MoveIntent {
             text: queen.to_string(),
@@ -211,44 +223,6 @@ impl Game {
         self.add_offence(&mut draft, &next, side, &offence);
         draft.ruling.reason = Some(Reason::IllegalPromotionQueened);
         Ok(draft)
-    }
-
-    /// An illegal move that nobody noticed is on the board until it is claimed or found.
-    fn let_stand(
-        &self,
-        side: Color,
-        named: UciMove,
-        error: &MoveError,
-        intent: &MoveIntent,
-        now: Time,
-    ) -> Result<Option<Draft>, Ruling> {
-        let mut next = self.history().clone();
-        if next.stand(named).is_err() {
-            return Ok(None);
-        }
-        let mut draft = self.draft(now);
-        draft.played = Some(named);
-        draft.is_illegal = true;
-        draft.conduct.breach = None;
-        self.make(&mut draft, side, &next, intent)?;
-        // What is remarkable about the move otherwise, such as a flag that is down, stays said.
-        let said = core::mem::take(&mut draft.ruling.text);
-        let cited = core::mem::take(&mut draft.ruling.citations);
-        draft.rule(
-            Verdict::Accepted,
-            Some(Reason::Stands),
-            &["7.5.1"],
-            format!(
-                "The move is illegal ({error}), but nobody noticed it, and it stands until it is \
-                 claimed or found."
-            ),
-        );
-        draft.ruling.citations.extend(cited);
-        if !said.is_empty() {
-            draft.ruling.text = format!("{} {said}", draft.ruling.text);
-        }
-        draft.ruling.illegal_move = Some(error.clone());
-        Ok(Some(draft))
     }
 
     /// An illegal move that is not completed is corrected freely, but the pieces are touched
@@ -284,30 +258,25 @@ impl Game {
     /// A pawn left on the last rank is one offence too many: the queen comes on the board, but the
     /// move is illegal, so that a mate by it does not win, and whether the opponent can mate is
     /// asked of the position before (7.5.5).
-    fn lose_by_promotion(
+    pub(super) fn lose_by_promotion(
         &self,
+        draft: &mut Draft,
+        before: &History,
         side: Color,
         queen: UciMove,
-        offence: &Offence,
-        now: Time,
-    ) -> Draft {
-        let mut draft = self.draft(now);
-        draft.run_clock(self.side_on_clock(), now);
+    ) {
         draft.played = Some(queen);
-        draft.conduct.breach = None;
-        self.add_offence(&mut draft, self.history(), side, offence);
-        draft.ruling.reason = Some(Reason::IllegalPromotionQueened);
+        self.add_offence(draft, before, side, &Offence::pawn_left());
         // A mating line would begin before the pawn moved, and not on the board.
         let is_of_board = |evidence: &Evidence| !matches!(evidence, Evidence::MatingLine { .. });
         draft.ruling.evidence.retain(is_of_board);
         if let Some(outcome) = &mut draft.outcome {
             outcome.evidence.retain(is_of_board);
         }
-        draft
     }
 
     /// Whether an irregularity is one too many for a side (7.5.5).
-    fn is_last_offence(&self, side: Color, offence: &Offence) -> bool {
+    pub(super) fn is_last_offence(&self, side: Color, offence: &Offence) -> bool {
         let limit = self.profile().parameters.illegal_limit;
         let count = self.conduct().illegal_moves.of(side) + 1;
         self.counts(offence) && limit > 0 && count >= limit

@@ -16,6 +16,7 @@ mod moves;
 mod offers;
 mod platform;
 mod sealed;
+mod standing;
 mod touch;
 
 use referee_chess::Color;

@@ -4,6 +4,7 @@ use referee_chess::{Color, Move, UciMove};
 
 use super::draft::{Draft, read_clock};
 use super::illegal::Offence;
+use super::standing::stand;
 use super::touch::squares_of;
 use crate::action::MoveIntent;
 use crate::adjudicate::end_on_board;
@@ -42,7 +43,8 @@ impl Game {
             && intent.completed
             && self.counts_offences()
             && self.end_after(&next, is_breach).is_none();
-        if is_two_handed && !self.profile().parameters.two_hands_move_stands {
+        let keeps_move = self.profile().parameters.two_hands_move_stands;
+        if is_two_handed && !keeps_move && !intent.undetected {
             let mut draft = self.punish(side, &Offence::two_hands(self, mv), now);
             self.offer_with_offence(&mut draft, side, intent);
             return Ok(draft);
@@ -57,8 +59,13 @@ impl Game {
         } else {
             draft.conduct.breach = None;
         }
+        draft.is_illegal = is_two_handed && !keeps_move;
         self.make(&mut draft, side, &next, intent)?;
-        if is_two_handed {
+        if draft.is_illegal {
+            let text = "The move was made with two hands, but nobody noticed it, and it stands \
+                        until it is claimed or found.";
+            stand(&mut draft, "7.5.4", text);
+        } else if is_two_handed && !intent.undetected {
             // The move stands under this profile, and the offence is punished all the same.
             self.add_offence(&mut draft, &next, side, &Offence::two_hands_on(Vec::new()));
         }
@@ -145,7 +152,7 @@ impl Game {
 
     /// The end of the game by a legal move that is on the board in `next`. One in breach of
     /// touch-move does not end it by what it brings on the board (5.1.1, 5.2.1, 5.2.2).
-    fn end_after(&self, next: &History, is_breach: bool) -> Option<Outcome> {
+    pub(super) fn end_after(&self, next: &History, is_breach: bool) -> Option<Outcome> {
         let captures = self.conduct().capture_count;
         end_on_board(next, captures, self.profile())
             .filter(|outcome| !(is_breach && is_by_position(outcome.termination)))

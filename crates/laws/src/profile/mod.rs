@@ -128,8 +128,8 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// Where no profile has the name, or changes name no parameter or no value that it can have;
-    /// all such changes are listed.
+    /// Where no profile has the name, or changes name no parameter, no value that it can have, or
+    /// one that the profile does not let be changed; all such changes are listed.
     pub fn resolve(
         name: &str,
         variant: Variant,
@@ -146,7 +146,9 @@ impl Profile {
         };
         let mut errors = Vec::new();
         for (index, (parameter, value)) in overrides.iter().enumerate() {
-            if let Err(error) = parameters.set(parameter, value) {
+            let set = parameters.set(parameter, value);
+            let checked = set.and_then(|()| section.check_fixed(parameter, &parameters));
+            if let Err(error) = checked {
                 errors.push((index, error));
             }
         }

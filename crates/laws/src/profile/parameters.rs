@@ -120,6 +120,13 @@ pub enum ParameterError {
         /// What its value can be.
         allowed: Allowed,
     },
+    /// The profile does not let it be changed.
+    Fixed {
+        /// The name of the parameter.
+        parameter: &'static str,
+        /// The value that it has.
+        value: &'static str,
+    },
 }
 
 impl fmt::Display for ParameterError {
@@ -132,6 +139,12 @@ impl fmt::Display for ParameterError {
             ),
             ParameterError::Value { parameter, allowed } => {
                 write!(f, "{parameter} must be {allowed}")
+            }
+            ParameterError::Fixed { parameter, value } => {
+                write!(
+                    f,
+                    "{parameter} cannot be changed in this profile, it is {value}"
+                )
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::parameters::Parameters;
+use super::parameters::{ParameterError, Parameters};
 
 /// The names of the profiles that are known.
 pub const PROFILE_NAMES: &[&str] = &[
@@ -30,6 +30,9 @@ const BASE: &str = "fide_standard";
 /// What stands for the value of [`BASE`].
 const AS_IN_BASE: &str = "=";
 
+/// What stands behind a value that no event can change.
+const FIXED: char = '!';
+
 /// How the source of a value begins that no source states.
 const CHOSEN: &str = "chosen: ";
 
@@ -55,6 +58,8 @@ pub(super) struct Section {
     pub(super) origins: Vec<Origin>,
     /// What else is different under a value of `rapid_article`.
     conditional: Vec<Conditional>,
+    /// The parameters whose value no event can change, each with that value.
+    fixed: Vec<(&'static str, &'static str)>,
 }
 
 /// A line of the table that holds only under one value of `rapid_article`.
@@ -77,6 +82,21 @@ impl Section {
         }
         parameters
     }
+
+    /// Checks that a parameter still has its value where no event can change it.
+    pub(super) fn check_fixed(
+        &self,
+        name: &str,
+        parameters: &Parameters,
+    ) -> Result<(), ParameterError> {
+        let mut fixed = self.fixed.iter();
+        match fixed.find(|(parameter, _)| *parameter == name) {
+            Some(&(parameter, value)) if parameters.get(name).as_deref() != Some(value) => {
+                Err(ParameterError::Fixed { parameter, value })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Returns the section of a profile; `None` where no profile has the name.
@@ -94,6 +114,7 @@ struct Line {
     rapid_article: &'static str,
     parameter: &'static str,
     value: &'static str,
+    is_fixed: bool,
     source: &'static str,
 }
 
@@ -133,11 +154,13 @@ fn read_line(text: &'static str) -> Result<Line, String> {
         return Err(format!("{parameter} has no value or no source"));
     }
     let (profile, rapid_article) = profile.split_once('@').unwrap_or((profile, ""));
+    let fixed = value.strip_suffix(FIXED);
     Ok(Line {
         profile,
         rapid_article,
         parameter,
-        value,
+        value: fixed.unwrap_or(value),
+        is_fixed: fixed.is_some(),
         source,
     })
 }
@@ -175,12 +198,15 @@ fn read_section(name: &'static str, lines: &[Line]) -> Result<Section, String> {
             });
         }
     }
+    let own = lines.iter().filter(|line| line.profile == name);
+    let fixed = own.filter(|line| line.is_fixed);
     Ok(Section {
         name,
         edition,
         parameters,
         origins,
         conditional,
+        fixed: fixed.map(|line| (line.parameter, line.value)).collect(),
     })
 }
 

@@ -5,7 +5,8 @@ use referee_chess::{Role, Square};
 use referee_laws::{
     Allowed, Bonus, CanMate, ClaimDecision, ClaimIntent, ClaimKind, ClockSetup, Color, Decision,
     Game, GameResult, Intent, Keeper, MateFinding, MoveIntent, NoMate, NoMateKind, PROFILE_NAMES,
-    Parameters, Period, Profile, Score, Seat, TimeControl, Timing, TouchIntent, Variant,
+    ParameterError, Parameters, Period, Profile, ProfileError, Score, Seat, TimeControl, Timing,
+    TouchIntent, Variant,
 };
 
 /// Something that somebody tries. What it is becomes an intent in the game at hand, so that most
@@ -399,7 +400,17 @@ pub(crate) fn profiles() -> impl Strategy<Value = (Profile, bool)> {
             } else {
                 Variant::Standard
             };
-            let profile = Profile::resolve(PROFILE_NAMES[number], variant, &changes);
+            let name = PROFILE_NAMES[number];
+            let is_fixed = |change| {
+                let resolved = Profile::resolve(name, variant, &[change]);
+                matches!(resolved, Err(ProfileError::Overrides(errors))
+                    if matches!(errors[..], [(_, ParameterError::Fixed { .. })]))
+            };
+            let changes: Vec<(&str, &str)> = changes
+                .into_iter()
+                .filter(|&change| !is_fixed(change))
+                .collect();
+            let profile = Profile::resolve(name, variant, &changes);
             (profile.expect("the changes are allowed"), is_chess960)
         })
 }

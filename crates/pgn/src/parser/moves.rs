@@ -138,6 +138,11 @@ impl<'a, V: Visitor> Lexer<'a, V> {
     /// Reads a word that begins with a digit: the number of a move, a result, castling with
     /// zeros.
     pub(super) fn digits(&mut self) -> bool {
+        match self.spread_outcome() {
+            Some(true) => return true,
+            Some(false) => {}
+            None => return false,
+        }
         let rest = &self.data[self.at..];
         let count = rest
             .iter()

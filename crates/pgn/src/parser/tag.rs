@@ -307,7 +307,10 @@ fn read_value<'a>(rest: &'a [u8], name: &'a [u8], start: usize, is_last: bool) -
         None if is_last => rest.len(),
         None => return Found::Open,
     };
-    match last_quote(&rest[end + 1..line_end]) {
+    if let Some(found) = read_backslash_end(rest, name, start, line_end) {
+        return found;
+    }
+    match last_quote(&rest[end + 1..line_end], &[]) {
         Some((quote, length)) => pair(
             &rest[start..end + 1 + quote],
             end + 1 + length,
@@ -317,14 +320,34 @@ fn read_value<'a>(rest: &'a [u8], name: &'a [u8], start: usize, is_last: bool) -
     }
 }
 
+/// Reads a value that ends with a backslash which was not doubled, as paths of files do, so that
+/// the quote behind it looks like one of the value.
+fn read_backslash_end<'a>(
+    rest: &'a [u8],
+    name: &'a [u8],
+    start: usize,
+    line_end: usize,
+) -> Option<Found<'a>> {
+    let (quote, length) = last_quote(&rest[start..line_end], b"\\")?;
+    Some(Found::Pair {
+        name,
+        value: &rest[start..start + quote],
+        length: start + length,
+        fault: Some(FaultKind::UnescapedBackslash),
+    })
+}
+
 /// Returns where the quote is that closes a value in which others stand, and the bytes up to the
-/// closing bracket: the first quote with a bracket behind it that ends the line, or that another
-/// bracket follows.
-fn last_quote(line: &[u8]) -> Option<(usize, usize)> {
+/// closing bracket: the first quote behind certain bytes with a bracket behind it that ends the
+/// line, or that another bracket follows.
+fn last_quote(line: &[u8], before: &[u8]) -> Option<(usize, usize)> {
     let mut from = 0;
     loop {
         let quote = from + find(&line[from..], [b'"'])?;
         from = quote + 1;
+        if !line[..quote].ends_with(before) {
+            continue;
+        }
         let behind = line[from..].trim_ascii_start();
         let Some(after) = behind.strip_prefix(b"]") else {
             continue;
@@ -337,6 +360,9 @@ fn last_quote(line: &[u8]) -> Option<(usize, usize)> {
 
 /// Reads a value that has no closing quote on its line.
 fn read_unclosed<'a>(rest: &'a [u8], name: &'a [u8], start: usize, end: usize) -> Found<'a> {
+    if let Some(found) = read_backslash_end(rest, name, start, end) {
+        return found;
+    }
     let value = rest[start..end].trim_ascii_end();
     Found::Pair {
         name,

@@ -15,7 +15,7 @@ use crate::fields::Fields;
 use crate::limits;
 
 /// An action as it was read, and when the platform says that it happened.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Submitted {
     /// What is wanted, for the rules.
     pub action: Action,

@@ -415,10 +415,9 @@ pub fn time_of(
             let ms = u64::try_from(arrival_us / 1_000).unwrap_or_default();
             Ok(Some(Time::from_ms(ms).unwrap_or_default().max(game.time())))
         }
-        (Keeper::Referee, Some(_)) => Err(Error::field(
-            "action.platform_time",
-            "must be left out, since the referee keeps the time of this game",
-        )),
+        (Keeper::Referee, Some(_)) => {
+            Err(Error::field("action.platform_time", refuse_told_time(game)))
+        }
         (Keeper::Platform, None) => Ok(Some(game.time())),
         (Keeper::Platform, Some(ToldTime::Elapsed(ms))) => {
             let time = game.time().checked_add_ms(ms);
@@ -427,5 +426,18 @@ pub fn time_of(
             Ok(Some(time))
         }
         (Keeper::Platform, Some(ToldTime::At(time))) => Ok((time >= game.time()).then_some(time)),
+    }
+}
+
+/// Why a platform cannot tell the time in a game whose time it does not keep, and the way out.
+fn refuse_told_time(game: &Game) -> &'static str {
+    let clocks = &game.conduct().clocks;
+    let is_untimed = Color::ALL.map(|side| clocks.side(side).left_ms.is_none());
+    if is_untimed == [true, true] {
+        "must be left out, since this game is untimed; a game whose time the platform keeps is \
+         created with CLOCK_KEEPER_PLATFORM"
+    } else {
+        "must be left out, since the referee keeps the time of this game; a game whose time the \
+         platform keeps is created with CLOCK_KEEPER_PLATFORM"
     }
 }

@@ -341,6 +341,11 @@ pub(crate) fn resolve_profile(
                         let field = format!("{field}.{parameter}");
                         fields.refuse(&field, format!("must be {allowed}"));
                     }
+                    ParameterError::Fixed { parameter, value } => {
+                        let field = format!("{field}.{parameter}");
+                        let text = format!("cannot be changed in {}, it is {value}", base.name);
+                        fields.refuse(&field, text);
+                    }
                     ParameterError::UnknownName => fields.refuse(&field, error.to_string()),
                 }
             }

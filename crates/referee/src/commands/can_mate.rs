@@ -45,7 +45,8 @@ pub(crate) struct CanMateArguments {
     /// Write one line of JSON for each answer.
     #[arg(long, short)]
     json: bool,
-    /// A file of positions with known answers: `W` or `-`, `B` or `-`, and a FEN on each line.
+    /// A file of positions with known answers: `W` or `-`, `B` or `-`, and a FEN on each line; `-`
+    /// is standard input.
     #[arg(long, value_name = "FILE")]
     suite: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ use crate::printable::{Escape, Printable};
 /// The command line of `referee conform`.
 #[derive(Debug, Args)]
 pub(crate) struct ConformArguments {
-    /// Files of cases, one JSON object a line.
+    /// Files of cases, one JSON object a line; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The referee to put the cases to, as http://HOST:PORT. Default: one of our own, started for

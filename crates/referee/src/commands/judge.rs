@@ -80,13 +80,18 @@ impl JudgeArguments {
             shows_warnings: self.warnings,
             is_quiet: self.quiet,
             summary,
+            first_stray: None,
         };
         for path in &self.files {
+            output.first_stray = None;
             let before = output.summary.games;
             let failure = judge_file(path, judge, pool, &mut output)?;
             let has_games = output.summary.games > before;
             let failure = failure.map(|error| error.to_string());
-            let no_game = || "there is no game in it".to_owned();
+            let no_game = || match &output.first_stray {
+                None => "there is no game in it".to_owned(),
+                Some(fault) => format!("there is no game in it: {fault}"),
+            };
             if let Some(why) = failure.or_else(|| (!has_games).then(no_game)) {
                 output.summary.failed_files += 1;
                 output.out.flush()?;

@@ -4,6 +4,7 @@
 //! the game is owed first) → `writer` (judge, append) → the store. What is read comes from
 //! `registry`, which shows only what is on disk.
 
+mod batch;
 mod cache;
 mod feed;
 mod follow;
@@ -65,6 +66,8 @@ pub(crate) struct Games {
     tracker: TaskTracker,
     /// The places of such work.
     places: Arc<Semaphore>,
+    /// The places of actions that are written many in one go.
+    batches: Semaphore,
 }
 
 impl Games {
@@ -105,6 +108,7 @@ impl Games {
             asked,
             tracker,
             places: Arc::new(Semaphore::new(limits::WRITES_WAITING_MAX)),
+            batches: Semaphore::new(limits::BATCHES_AT_ONCE_MAX),
         })
     }
 
@@ -161,6 +165,32 @@ impl Games {
             Ok(answer)
         })
         .await
+    }
+
+    /// Plays actions on a game one after the other, some at a time in one go. What the same request
+    /// played before is passed over. A go that has begun ends; where the caller goes away the rest
+    /// is left.
+    pub(crate) async fn play(
+        &self,
+        key: &GameKey,
+        actions: Vec<batch::Known>,
+        arrival: Arrival,
+    ) -> Result<(), ServiceError> {
+        let played = batch::count_played(&self.registry, key, &actions).await?;
+        let mut rest = actions.into_iter().skip(played);
+        loop {
+            let go: Vec<batch::Known> = rest.by_ref().take(limits::BATCH_ACTIONS_MAX).collect();
+            if go.is_empty() {
+                return Ok(());
+            }
+            // So that those of many callers do not fill the queue of the store.
+            let place = self.batches.acquire().await;
+            let _place = place.map_err(|_| ServiceError::ShuttingDown)?;
+            let (keeper, key) = (Arc::clone(&self.keeper), key.clone());
+            let arrival = arrival.clone();
+            self.see_through(async move { batch::play(&keeper, &key, go, arrival).await })
+                .await?;
+        }
     }
 
     /// Records what the referee found by itself, where it changes something.

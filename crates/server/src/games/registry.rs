@@ -173,19 +173,20 @@ impl GameRegistry {
         self.cache.place(key)
     }
 
-    /// Puts a game in its place after its new entry is on disk, and wakes those who follow it.
+    /// Puts a game in its place after its new entries are on disk, and wakes those who follow it.
     pub(crate) fn go_on(
         &self,
         slot: &Arc<GameSlot>,
         game: RecordedGame,
-        event: Option<RecordedEvent>,
+        events: impl IntoIterator<Item = RecordedEvent>,
     ) {
         slot.replace(Arc::new(game));
         self.cache.keep(slot);
-        if let Some(event) = event
+        let mut events = events.into_iter().peekable();
+        if events.peek().is_some()
             && let Some(feed) = self.feeds.of(&slot.key)
         {
-            feed.push([event]);
+            feed.push(events);
         }
     }
 

@@ -12,7 +12,9 @@ use referee_api::v1;
 use referee_laws::{Action, Judgment, Seat, Time};
 use referee_record::convert::stored::stored_event;
 use referee_record::{Finding, PendingEvent, PendingWrite, answer_of, build_event, hash_action};
-use referee_store::{Answer, AnswerBody, Append, AppendError, Appended, Fault, RequestKey, Write};
+use referee_store::{
+    Answer, AnswerBody, Append, AppendError, Appended, Fault, GameKey, RequestKey, Write,
+};
 use tokio::sync::{MutexGuard, Notify};
 
 use super::feed::RecordedEvent;
@@ -73,7 +75,7 @@ pub(crate) struct When {
 pub(crate) struct Writer {
     pub(crate) registry: Arc<GameRegistry>,
     /// Where judgments run that may take the mate solver.
-    judgments: WorkPool,
+    pub(super) judgments: WorkPool,
     /// Told when a question was left for the adjudicator.
     asked: Arc<Notify>,
 }
@@ -122,14 +124,9 @@ impl Writer {
             }
             _ => None,
         };
-        let append = Append {
-            key: slot.key.clone(),
-            expected_sequence: game.folded.sequence,
-            previous: game.chain,
-            request: request_key(&submission.message),
-            content_hash: submission.content_hash,
-            write: store_write(write, when.ahead_us),
-        };
+        let (request, hash) = (request_key(&submission.message), submission.content_hash);
+        let write = store_write(write, when.ahead_us);
+        let append = append_of(&slot.key, game, request, hash, write);
         match self.registry.records().append(append).await {
             Ok(Appended::Stored { chain, .. }) => {
                 if let (Some(event), Some(folded)) = (&response.event, after) {
@@ -138,7 +135,7 @@ impl Writer {
                     self.registry.go_on(slot, game, sent);
                 }
                 if asks {
-                    self.asked.notify_one();
+                    self.asked();
                 }
                 Ok(Some(response))
             }
@@ -164,6 +161,11 @@ impl Writer {
         }
     }
 
+    /// Tells the adjudicator that a question was left.
+    pub(super) fn asked(&self) {
+        self.asked.notify_one();
+    }
+
     /// Judges an action: away from the threads that answer where it may take the mate solver,
     /// which can take a second.
     async fn judge(
@@ -178,6 +180,24 @@ impl Writer {
         let (game, action) = (Arc::clone(game), action.clone());
         let judge = move || game.folded.game.judge(&action, now);
         self.judgments.run(judge).await
+    }
+}
+
+/// What is put to the store: something that was judged on a game as its record has it.
+pub(super) fn append_of(
+    key: &GameKey,
+    game: &RecordedGame,
+    request: RequestKey,
+    content_hash: [u8; 32],
+    write: Write,
+) -> Append {
+    Append {
+        key: key.clone(),
+        expected_sequence: game.folded.sequence,
+        previous: game.chain,
+        request,
+        content_hash,
+        write,
     }
 }
 
@@ -198,7 +218,7 @@ pub(crate) fn read_answer(answer: &Answer) -> Result<v1::SubmitActionResponse, S
 }
 
 /// What the store keeps: the game is due on the time line of the service.
-fn store_write(write: PendingWrite, ahead_us: i64) -> Write {
+pub(super) fn store_write(write: PendingWrite, ahead_us: i64) -> Write {
     match write {
         PendingWrite::Entry {
             bytes,

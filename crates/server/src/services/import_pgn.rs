@@ -1,20 +1,21 @@
 //! `ImportPgn`: a text becomes a game, move by move, as if it had been played here.
 
+mod actions;
+mod begin;
+
 use std::sync::Arc;
+use std::time::Duration;
 
 use referee_api::v1;
-use referee_chess::{CastlingMode, Color, Fen};
-use referee_laws::{Action, Decision, GameResult, Intent, Keeper, MoveIntent, Seat, TimeControl};
-use referee_pgn::{Game, Place, Tags};
-use referee_record::convert::InContract;
-use referee_record::convert::action::Submitted;
+use referee_laws::{GameResult, Keeper, TimeControl};
+use referee_pgn::{FAULTS_MAX, Game, Place, Tags};
 use referee_record::convert::clocks::ToldTime;
-use referee_record::convert::time::write_ms;
-use referee_record::{Fields, is_told_by_the_game, read_creation};
+use referee_record::{Fields, read_creation};
 use referee_review::{Finding, TimedMove, Verdict, read_control, read_one, time_moves};
 
+use self::actions::{Imported, write_ends, write_moves};
+use self::begin::begin;
 use super::create::new_game;
-use super::imported::{clock_id, end_id, move_id};
 use super::service::GamesService;
 use super::verify_games::write_fault;
 use crate::error::ServiceError;
@@ -22,7 +23,8 @@ use crate::games::Arrival;
 use crate::limits;
 use crate::transport::Caller;
 
-/// Creates the game of a text and plays it through. Goes on when the caller goes away.
+/// Creates the game of a text and plays it through. What has begun ends, and the rest is left where
+/// the caller goes away or the time of the call is over; a repetition goes on from there.
 pub(super) async fn import(
     service: &GamesService,
     caller: &Caller,
@@ -41,23 +43,15 @@ pub(super) async fn import(
         actions,
         faults,
     } = read;
-    let (games, principal) = (service.games.clone(), Arc::clone(caller.principal()));
-    let played = async move {
-        let arrival = Arrival {
-            time_us: games.now_us(),
-            principal,
-        };
-        let (new, folded) = new_game(key.clone(), &creation, genesis, game, arrival.time_us);
-        games.create(new, folded).await?;
-        for (message, submitted) in actions {
-            let submitted = games.submit(key.clone(), message, submitted, arrival.clone());
-            if is_end(&submitted.await?) {
-                break;
-            }
-        }
-        games.read(&key).await
+    let games = &service.games;
+    let arrival = Arrival {
+        time_us: games.now_us(),
+        principal: Arc::clone(caller.principal()),
     };
-    let game = service.games.see_through(played).await?;
+    let (new, folded) = new_game(key.clone(), &creation, genesis, game, arrival.time_us);
+    games.create(new, folded).await?;
+    games.play(&key, actions, arrival).await?;
+    let game = games.read(&key).await?;
     Ok(v1::ImportPgnResponse {
         game: Some(game.folded.view()),
         faults,
@@ -69,7 +63,7 @@ struct Import {
     creation: v1::CreateGameRequest,
     genesis: v1::Game,
     game: referee_laws::Game,
-    actions: Vec<(v1::Action, Submitted)>,
+    actions: Vec<Imported>,
     faults: Vec<v1::TextFault>,
 }
 
@@ -82,21 +76,16 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
     fields.finish()?;
     let reading = read_one(request.pgn.as_bytes())
         .map_err(|error| ServiceError::field("pgn", error.to_string()))?;
-    let mut faults: Vec<v1::TextFault> = Verdict::warnings(&reading).map(write_fault).collect();
+    let mut faults: Vec<v1::TextFault> = Vec::new();
+    let mut tell = |text| faults.push(warning(reading.place, text));
     let control = read_control(&reading.game).unwrap_or_else(|error| {
-        let text = format!("the tag TimeControl cannot be understood: {error}");
-        faults.push(warning(reading.place, text));
+        tell(format!(
+            "the tag TimeControl cannot be understood, so it is only kept as it is: {error}"
+        ));
         None
     });
-    let mut notes = reading.game.notes.iter();
-    if control.is_none() && notes.any(|(_, note)| note.clock.is_some()) {
-        let text = "the clocks are left out, since no time control is known";
-        faults.push(warning(reading.place, text.to_owned()));
-    }
-    let mut tell = |text| faults.push(warning(reading.place, text));
-    let begun = begin(request, &reading.game, control.as_ref(), &mut tell);
     let creation = v1::CreateGameRequest {
-        game: Some(begun),
+        game: Some(begin(request, &reading.game, control.as_ref(), &mut tell)),
         game_id: request.game_id.clone(),
         request_id: request.request_id.clone(),
     };
@@ -106,19 +95,28 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
     if let Some(finding) = findings.find(|finding| finding.bars_replay()) {
         return Err(bars_import(finding, reading.end));
     }
-    let is_over = verdict.outcome.is_some();
-    let moves = time_moves(&reading.game, control.as_ref(), is_over);
-    let actions = write_actions(&moves, verdict.recorded);
     if game.keeper() != Keeper::Platform {
         return Err(ServiceError::damaged("the keeper of an imported game"));
     }
+    let moves = time_moves(&reading.game, control.as_ref(), verdict.outcome.is_some())
+        .map_err(|error| ServiceError::field("pgn", error.to_string()))?;
+    tell_times(&reading.game, control.as_ref(), &moves, &mut tell);
+    let mut actions = write_moves(&reading.game, &moves)?;
     // The clocks are judged as a whole, too, before anything is written.
-    try_out(game.clone(), &actions)?;
+    let after = try_out(game.clone(), &actions, reading.end)?;
+    if let Some(result) = verdict.recorded {
+        let termination = reading.game.tags.get(Tags::TERMINATION);
+        let ends = write_ends(result, termination, after.position().turn())?;
+        actions.extend(choose_end(&after, result, ends, reading.end)?);
+    }
     let found = verdict.findings.iter().map(|finding| {
         let place = finding.place().unwrap_or(reading.end);
         warning(place, finding.to_string())
     });
     faults.extend(found);
+    // What is left out of the game is told before what is only not written as it should be.
+    faults.extend(Verdict::warnings(&reading).map(write_fault));
+    faults.truncate(FAULTS_MAX);
     Ok(Import {
         creation,
         genesis,
@@ -126,6 +124,41 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
         actions,
         faults,
     })
+}
+
+/// Tells where the text says something of the clocks that has no place in the game.
+fn tell_times(
+    game: &Game,
+    control: Option<&TimeControl>,
+    moves: &[TimedMove],
+    tell: &mut dyn FnMut(String),
+) {
+    let first = control.map(|control| control.period(0));
+    let is_start = |shown: Duration| {
+        let shown = shown.as_millis();
+        first.is_some_and(|first| {
+            let time = u128::from(first.time_ms);
+            shown == time || shown == time + u128::from(first.bonus.ms())
+        })
+    };
+    if game.start_clock.is_some_and(|shown| !is_start(shown)) {
+        tell(
+            "the clock before the first move is left out, since no time control has it".to_owned(),
+        );
+    }
+    let mut left_out = moves.iter().enumerate().filter(|(_, mv)| mv.is_left_out);
+    let Some((first, mv)) = left_out.next() else {
+        return;
+    };
+    let more = match left_out.count() {
+        0 => String::new(),
+        count => format!(", and so is that of {count} more"),
+    };
+    tell(format!(
+        "the time of half-move {}, {}, is left out, since the clock cannot have had it{more}",
+        first + 1,
+        mv.uci
+    ));
 }
 
 /// What is said of a text that is imported all the same.
@@ -156,237 +189,75 @@ fn bars_import(finding: &Finding, end: Place) -> ServiceError {
     }
 }
 
-/// The game as it begins.
-fn begin(
-    request: &v1::ImportPgnRequest,
-    game: &Game,
-    control: Option<&TimeControl>,
-    tell: &mut dyn FnMut(String),
-) -> v1::Game {
-    let variant = match game.start.castling_mode() {
-        CastlingMode::Standard => v1::Variant::Standard,
-        CastlingMode::Chess960 => v1::Variant::Chess960,
-    };
-    let fen = Fen(&game.start.to_setup()).to_string();
-    let time_control = control.and_then(|control| {
-        Some(v1::TimeControl {
-            pgn: control.to_pgn()?,
-            increment_at_start: Some(control.increment_at_start()),
-            ..v1::TimeControl::default()
-        })
-    });
-    v1::Game {
-        white_player: player(game, Tags::WHITE, tell),
-        black_player: player(game, Tags::BLACK, tell),
-        rule_profile: request.rule_profile.clone(),
-        initial_position: Some(v1::Position {
-            base: Some(v1::position::Base::Fen(fen)),
-            moves: Vec::new(),
-            variant: variant.into(),
-        }),
-        labels: request.labels.clone(),
-        clock_settings: Some(v1::ClockSettings {
-            keeper: v1::ClockKeeper::Platform.into(),
-            time_control,
-            ..v1::ClockSettings::default()
-        }),
-        tags: keep_tags(game, tell),
-        ..v1::Game::default()
-    }
-}
-
-/// Returns the name of a player; empty where the record does not know it.
-fn player(game: &Game, name: &str, tell: &mut dyn FnMut(String)) -> String {
-    let text = game.tags.get(name).filter(|value| *value != "?");
-    let mut text = without_controls(name, text.unwrap_or_default(), tell);
-    let end = text.floor_char_boundary(limits::PLAYER_BYTES_MAX);
-    if end < text.len() {
-        let max = limits::PLAYER_BYTES_MAX;
-        tell(format!(
-            "the tag {name} is cut, since a name may have {max} bytes"
-        ));
-        text.truncate(end);
-    }
-    text
-}
-
-/// Returns the tags of a record that the game does not tell otherwise, in their order, and tells
-/// what of them is left out.
-fn keep_tags(game: &Game, tell: &mut dyn FnMut(String)) -> Vec<v1::GameTag> {
-    let mut tags = Vec::new();
-    let mut bytes = 0;
-    for (name, value) in game.tags.iter() {
-        if name == Tags::WHITE || name == Tags::BLACK {
-            continue;
-        }
-        if is_told_by_the_game(name) {
-            tell(format!(
-                "the tag {name} is left out, since it says nothing that is known"
-            ));
-            continue;
-        }
-        if name.contains(char::is_control) {
-            tell("a tag with control characters in its name is left out".to_owned());
-            continue;
-        }
-        if bytes + name.len() + value.len() > limits::TAGS_BYTES_MAX {
-            let max = limits::TAGS_BYTES_MAX;
-            tell(format!(
-                "the tag {name} is left out, since all tags together may have {max} bytes"
-            ));
-            continue;
-        }
-        bytes += name.len() + value.len();
-        tags.push(v1::GameTag {
-            name: name.to_owned(),
-            value: without_controls(name, value, tell),
-        });
-    }
-    tags
-}
-
-/// Returns the value of a tag with blanks in the place of control characters.
-fn without_controls(name: &str, value: &str, tell: &mut dyn FnMut(String)) -> String {
-    if !value.contains(char::is_control) {
-        return value.to_owned();
-    }
-    tell(format!(
-        "the tag {name} has control characters, for which there are blanks now"
-    ));
-    value.replace(char::is_control, " ")
-}
-
-/// Every move as an action with the time that it took, and the result.
-fn write_actions(
-    moves: &[TimedMove],
-    recorded: Option<GameResult>,
-) -> Vec<(v1::Action, Submitted)> {
-    let mut actions = Vec::with_capacity(moves.len() + 1);
-    for (index, mv) in moves.iter().enumerate() {
-        actions.push(import_move(
-            index,
-            mv.side,
-            mv.uci.to_string(),
-            mv.elapsed_ms,
-        ));
-        if let Some(left_ms) = mv.set_ms {
-            actions.push(import_clock(index, mv.side, left_ms));
-        }
-    }
-    actions.extend(recorded.map(import_result));
-    actions
-}
-
-fn import_move(index: usize, side: Color, uci: String, elapsed_ms: u64) -> (v1::Action, Submitted) {
-    let message = v1::Action {
-        seat: Seat::Player(side).to_v1().into(),
-        request_id: move_id(index, true, false),
-        kind: Some(v1::action::Kind::MakeMove(v1::MakeMove {
-            r#move: uci.clone(),
-            ..v1::MakeMove::default()
-        })),
-        platform_time: Some(v1::PlatformTime {
-            kind: Some(v1::platform_time::Kind::Elapsed(write_ms(elapsed_ms))),
-        }),
-        ..v1::Action::default()
-    };
-    let action = Action::player(side, Intent::Move(MoveIntent::completed(&uci)));
-    let told_time = Some(ToldTime::Elapsed(elapsed_ms));
-    (message, Submitted { action, told_time })
-}
-
-fn import_clock(index: usize, side: Color, left_ms: u64) -> (v1::Action, Submitted) {
-    let of = |color| (side == color).then(|| write_ms(left_ms));
-    let message = v1::Action {
-        seat: v1::Seat::Arbiter.into(),
-        request_id: clock_id(index),
-        kind: Some(v1::action::Kind::ArbiterDecision(v1::ArbiterDecision {
-            reason: "The imported record shows this clock.".to_owned(),
-            kind: Some(v1::arbiter_decision::Kind::SetClocks(v1::SetClocks {
-                white: of(Color::White),
-                black: of(Color::Black),
-            })),
-            ..v1::ArbiterDecision::default()
-        })),
-        ..v1::Action::default()
-    };
-    let of = |color| (side == color).then_some(left_ms);
-    let action = Action::arbiter(Intent::Decide(Decision::SetClocks {
-        white_ms: of(Color::White),
-        black_ms: of(Color::Black),
-    }));
-    let told_time = None;
-    (message, Submitted { action, told_time })
-}
-
-fn import_result(result: GameResult) -> (v1::Action, Submitted) {
-    let message = v1::Action {
-        seat: v1::Seat::Arbiter.into(),
-        request_id: end_id(),
-        kind: Some(v1::action::Kind::SignResult(v1::SignResult {
-            result: result.to_v1().into(),
-        })),
-        ..v1::Action::default()
-    };
-    let action = Action {
-        seat: Seat::Arbiter,
-        intent: Intent::SignResult { result },
-    };
-    (
-        message,
-        Submitted {
-            action,
-            told_time: None,
-        },
-    )
-}
-
-/// Plays an import on a game that is not stored; says where it cannot be played.
+/// Plays moves on a game that is not stored, and returns the game after them; says where it cannot
+/// be played.
 fn try_out(
     mut game: referee_laws::Game,
-    actions: &[(v1::Action, Submitted)],
-) -> Result<(), ServiceError> {
-    for (index, (_, submitted)) in actions.iter().enumerate() {
+    actions: &[Imported],
+    end: Place,
+) -> Result<referee_laws::Game, ServiceError> {
+    for (message, submitted) in actions {
         if let Some(outcome) = game.outcome() {
-            let is_same = |intent: &Intent| match intent {
-                Intent::SignResult { result } => *result == outcome.result,
-                _ => false,
-            };
-            if is_same(&submitted.action.intent) {
-                return Ok(());
-            }
             // The board was judged before, so the clocks have ended the game.
-            let goes_on = match submitted.action.intent {
-                Intent::SignResult { .. } => "tells another result",
-                _ => "goes on",
-            };
-            let text = format!(
-                "the record {goes_on} after the game has ended: {}",
-                outcome.text
-            );
-            return Err(ServiceError::field("pgn", text));
+            let over = &outcome.text;
+            let text = format!("the record goes on after the game has ended: {over}");
+            return Err(unplayable(text, end, &game));
         }
         let now = match submitted.told_time {
             Some(ToldTime::Elapsed(ms)) => game.time().checked_add_ms(ms),
             _ => Some(game.time()),
         };
-        let now = now.ok_or_else(|| ServiceError::field("pgn", "tells more time than there is"))?;
+        let Some(now) = now else {
+            let text = "the record tells more time than there is".to_owned();
+            return Err(unplayable(text, end, &game));
+        };
         let judgment = game.judge(&submitted.action, now);
         let Some(entry) = judgment.entry else {
-            let text = format!("half-move {}: {}", index + 1, judgment.ruling.text);
-            return Err(ServiceError::field("pgn", text));
+            let (id, ruled) = (&message.request_id, &judgment.ruling.text);
+            return Err(unplayable(format!("{id}: {ruled}"), end, &game));
         };
-        game.apply(&entry.effects)
-            .map_err(|error| ServiceError::field("pgn", error.to_string()))?;
+        let applied = game.apply(&entry.effects);
+        applied.map_err(|error| unplayable(error.to_string(), end, &game))?;
     }
-    Ok(())
+    Ok(game)
 }
 
-/// Whether a game is over with an answer.
-fn is_end(answer: &v1::SubmitActionResponse) -> bool {
-    let outcome = answer
-        .event
-        .as_ref()
-        .and_then(|event| event.outcome.as_ref());
-    outcome.is_some_and(|outcome| outcome.result() != v1::GameResult::Ongoing)
+/// Returns what has ended a game as its record tells: the first of some actions that leads to the
+/// recorded result and leaves no doubt about it. `None` where the game is over so already.
+fn choose_end(
+    game: &referee_laws::Game,
+    result: GameResult,
+    ends: Vec<Imported>,
+    end: Place,
+) -> Result<Option<Imported>, ServiceError> {
+    if let Some(outcome) = game.outcome() {
+        if outcome.result == result {
+            return Ok(None);
+        }
+        let (told, over) = (result.score(), &outcome.text);
+        let text = format!("the record tells {told}, but the game has ended before: {over}");
+        return Err(unplayable(text, end, game));
+    }
+    let leads_there = |(_, submitted): &Imported| {
+        let judgment = game.judge(&submitted.action, game.time());
+        let outcome = judgment.entry.and_then(|entry| entry.effects.outcome);
+        outcome.is_some_and(|outcome| outcome.result == result && !outcome.provisional)
+    };
+    let mut ends = ends.into_iter();
+    let Some(chosen) = ends.find(leads_there) else {
+        let text = format!("the record cannot end with {}", result.score());
+        return Err(unplayable(text, end, game));
+    };
+    Ok(Some(chosen))
+}
+
+/// The error of a record that cannot be played on from where a game stands.
+fn unplayable(description: String, end: Place, game: &referee_laws::Game) -> ServiceError {
+    ServiceError::InvalidText {
+        field: "pgn",
+        description,
+        line: end.line,
+        column: end.column,
+        ply: Some(game.history().ply()),
+    }
 }

@@ -1,6 +1,5 @@
 //! `referee can-mate --suite`: a file of positions with known answers.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use referee_mate::Budget;
 use referee_mate::suite::{Case, Verdict, cases, judge};
 
 use super::answer::describe;
+use crate::commands::open_or_stdin;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::{MATE_SUITE_BATCH, MATE_SUITE_LINE_BYTES_MAX};
 use crate::printable::standard_output;
@@ -16,7 +16,7 @@ use crate::printable::standard_output;
 /// Asks about both sides of every position of a file, and compares the answers with the known
 /// ones.
 pub(super) fn run(path: &Path, budget: u64) -> Outcome {
-    let file = File::open(path)
+    let file = open_or_stdin(path)
         .map_err(|error| Failure::Trouble(format!("{} cannot be read: {error}", path.display())))?;
     let mut lines = Lines {
         reader: BufReader::new(file),

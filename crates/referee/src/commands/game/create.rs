@@ -7,6 +7,7 @@ use referee_api::v1;
 use super::output::write;
 use super::times::{read_control, read_time};
 use super::{json, names, words};
+use crate::commands::read_label;
 use crate::connection::{self, Server};
 use crate::exit::{Exit, Failure, Outcome};
 
@@ -158,13 +159,6 @@ fn set(field: &mut String, value: Option<&String>) {
     if let Some(value) = value {
         field.clone_from(value);
     }
-}
-
-fn read_label(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or("write a name and a value, such as round=3")?;
-    Ok((key.to_owned(), value.to_owned()))
 }
 
 /// Returns the moves of a text, without the numbers between them: `1. e4 e5 2.Nf3` has three.

@@ -100,6 +100,8 @@ pub(super) struct Output<'a, W> {
     /// Whether games with nothing wrong are left out.
     pub(super) is_quiet: bool,
     pub(super) summary: &'a mut Summary,
+    /// The first fault between games of the file at hand.
+    pub(super) first_stray: Option<Fault>,
 }
 
 impl<W: Write> Output<'_, W> {
@@ -120,6 +122,7 @@ impl<W: Write> Output<'_, W> {
                 }
                 Line::Stray(fault) => {
                     self.summary.stray += 1;
+                    self.first_stray.get_or_insert_with(|| fault.clone());
                     if self.as_json {
                         let mut value = fault_json(fault);
                         value["file"] = json!(path.display().to_string());

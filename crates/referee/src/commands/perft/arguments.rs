@@ -63,7 +63,8 @@ pub(crate) struct PerftArguments {
     /// Default: a file in this folder, named after the count.
     #[arg(long, value_name = "FILE")]
     pub(super) checkpoint: Option<PathBuf>,
-    /// Runs the positions of an `.epd` or `.perft` file against their counts.
+    /// Runs the positions of an `.epd` or `.perft` file against their counts; `-` is standard
+    /// input.
     #[arg(
         long,
         short,

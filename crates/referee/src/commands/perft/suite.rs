@@ -1,7 +1,6 @@
 //! `referee perft --suite`: a verdict for each position of a file.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -11,6 +10,7 @@ use referee_perft::{Case, Count, Means, count, limits, read_suite};
 use serde_json::json;
 
 use super::arguments::PerftArguments;
+use crate::commands::open_or_stdin;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::PERFT_SUITE_BYTES_MAX;
 use crate::printable::standard_output;
@@ -34,11 +34,14 @@ pub(super) fn run(file: &Path, arguments: &PerftArguments, cancelled: &AtomicBoo
     let place = |error: &dyn std::fmt::Display| {
         Failure::Trouble(format!("--suite: {}: {error}", file.display()))
     };
-    let length = fs::metadata(file).map_err(|error| place(&error))?.len();
-    if length > PERFT_SUITE_BYTES_MAX {
+    let mut text = String::new();
+    let mut reader = open_or_stdin(file)
+        .map_err(|error| place(&error))?
+        .take(PERFT_SUITE_BYTES_MAX + 1);
+    let read = reader.read_to_string(&mut text);
+    if read.map_err(|error| place(&error))? as u64 > PERFT_SUITE_BYTES_MAX {
         return Err(place(&"the file is too long for a suite"));
     }
-    let text = fs::read_to_string(file).map_err(|error| place(&error))?;
     let cases = read_suite(&text).map_err(|error| place(&error))?;
     let means = Means {
         processor: arguments.processor(),

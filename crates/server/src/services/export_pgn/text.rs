@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use referee_api::v1;
 use referee_chess::Color;
-use referee_laws::{Keeper, LedgerCause, Termination};
+use referee_laws::{Citation, Keeper, LedgerCause, Termination};
 use referee_record::FoldedGame;
 use referee_record::convert::clocks::stored_line;
 use referee_record::convert::stored::stored_event;
@@ -58,15 +58,23 @@ fn write_game(live: &FoldedGame, told: &Told) -> String {
     if let Some(outcome) = live.game.outcome() {
         game.outcome = written_outcome(outcome.result);
         if needs_reason(outcome.termination) {
-            let article = outcome
-                .citations
-                .first()
-                .map(|citation| format!("{} {}: ", citation.edition, citation.article));
-            let text = format!("{}{}", article.unwrap_or_default(), outcome.text);
-            game.comment_end(&text);
+            let source = outcome.citations.first();
+            let source = source.map(|citation| format!("{}: ", source_of(live, citation)));
+            game.comment_end(&format!("{}{}", source.unwrap_or_default(), outcome.text));
         }
     }
     game.export().to_string()
+}
+
+/// The rule book and the article of a citation; of a rule that no article has, the profile and
+/// where it was read.
+fn source_of(live: &FoldedGame, citation: &Citation) -> String {
+    if !citation.is_of_profile() {
+        return format!("{} {}", citation.edition, citation.article);
+    }
+    let profile = live.genesis.rule_profile.as_ref();
+    let (name, edition) = profile.map_or(("", ""), |it| (&*it.name, &*it.edition));
+    format!("Rules of {name} ({edition})")
 }
 
 /// Whether people ask why a game ended so: all but what the moves or the players say themselves.
