@@ -107,6 +107,10 @@ pub const CHECKPOINT_PAGES: i64 = 2_048;
 /// [`Liveness::set_back`](crate::Liveness::set_back).
 pub const CLOCK_STEPS_MAX: usize = 16;
 
+/// How often all files of a store are compared with those that were opened, at most, beside the
+/// comparison of the most important ones with every batch.
+pub const FILES_LOOK_INTERVAL: Duration = Duration::from_millis(800);
+
 /// How often the witness beside the database is written at most while entries come; see
 /// [`OpenError::Lost`](crate::OpenError::Lost). The heartbeat of a service wakes the writer each
 /// second, so that what is older than two seconds is on record.

@@ -4,7 +4,7 @@ use prost::Message;
 use referee_api::v1;
 use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::read_moment;
-use referee_record::{Fields, check_labels, write_summary};
+use referee_record::{Error, Fields, check_labels, write_summary};
 use referee_store::{Games, ListCursor, ListFilter};
 use sha2::{Digest, Sha256};
 
@@ -45,7 +45,14 @@ pub(super) async fn list(
         cursor = page.next;
         for row in &page.games {
             let last = row.last_entry.as_ref().map(|entry| &entry.bytes[..]);
-            let game = write_summary(&row.genesis, last, row.state, row.update_time_us)?;
+            let game = match write_summary(&row.genesis, last, row.state, row.update_time_us) {
+                // Who reads the game is told. It does not stand in the way of the others.
+                Err(Error::Damaged { what }) => {
+                    tracing::error!(game = row.key.game, what, "a damaged game is not listed");
+                    continue;
+                }
+                game => game?,
+            };
             bytes += game.encoded_len();
             games.push(game);
         }

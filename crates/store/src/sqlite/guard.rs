@@ -1,9 +1,10 @@
 //! Whether the files of the store are still those that were opened.
 //!
 //! A file that was deleted, put in the place of another or cut short takes writes without a word:
-//! they go where nobody finds them. So the names are compared with what was opened before each
-//! batch is written, and after its commit before anybody is answered. That costs six look-ups of
-//! names, some microseconds a batch.
+//! they go where nobody finds them. So the names are compared with what was opened: that of the log
+//! before each batch is written, those of the database and the log after its commit, before anybody
+//! is answered, and all of them each second. That costs three look-ups of names a batch, some
+//! microseconds.
 
 use std::collections::HashSet;
 use std::fs::{File, Metadata, TryLockError};
@@ -12,8 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::time::Instant;
+
 use super::connection::beside;
 use crate::error::OpenError;
+use crate::limits::FILES_LOOK_INTERVAL;
 
 /// A file, wherever it is named: the device and the number on it.
 type Identity = (u64, u64);
@@ -33,6 +37,8 @@ pub(super) struct Guard {
     lock: Mutex<Option<File>>,
     /// Set once the engine has made all files.
     watched: Mutex<Vec<Watched>>,
+    /// When all files were last found to be what they were.
+    looked: Mutex<Option<Instant>>,
 }
 
 /// A file that must stay what it is.
@@ -89,6 +95,7 @@ impl Guard {
             identity,
             lock: Mutex::new(Some(file)),
             watched: Mutex::default(),
+            looked: Mutex::default(),
         })
     }
 
@@ -124,6 +131,31 @@ impl Guard {
     /// What has happened to which file, and the way out.
     pub(super) fn check(&self) -> Result<(), String> {
         self.watched().iter().try_for_each(Watched::check)
+    }
+
+    /// Says so before a batch: of the log, which is as long as before once more is written behind
+    /// what was cut off; and now and then of all files.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub(super) fn check_before(&self) -> Result<(), String> {
+        let mut looked = lock(&self.looked);
+        if looked.is_some_and(|it| it.elapsed() < FILES_LOOK_INTERVAL) {
+            return self.watched().get(1).map_or(Ok(()), Watched::check);
+        }
+        self.check()?;
+        *looked = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Says so after a commit: of the database and its log.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub(super) fn check_after(&self) -> Result<(), String> {
+        self.watched().iter().take(2).try_for_each(Watched::check)
     }
 
     /// Releases the lock, after the engine has closed the file.

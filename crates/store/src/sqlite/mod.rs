@@ -46,11 +46,11 @@ use crate::error::OpenError;
 /// `.lock` and `.witness`. Copy it only after [`close`](crate::Store::close), or together with its
 /// `-wal`.
 ///
-/// Nothing is acknowledged into a file that is no longer the one that was opened: before each
-/// batch and after its commit, before its answers, the names are compared with what was opened, which costs some microseconds.
-/// A file that was deleted, replaced or cut short, and one that another program has written to,
-/// takes no more writes ([`Fault::ReadOnly`](crate::Fault::ReadOnly)); one that was moved away and
-/// is put back does again.
+/// Nothing is acknowledged into a file that is no longer the one that was opened: before each batch
+/// and after its commit, before its answers, names are compared with what was opened, which costs
+/// some microseconds. A file that was deleted, replaced or cut short, and one that another program
+/// has written to, takes no more writes ([`Fault::ReadOnly`](crate::Fault::ReadOnly)); one that was
+/// moved away and is put back does again.
 ///
 /// Dropping the store without closing it lets the writer finish what waits and end by itself.
 #[derive(Debug)]

@@ -120,7 +120,7 @@ impl Writer {
         // A transaction that changed nothing writes nothing.
         self.execute("COMMIT")
             .map_err(|error| self.roll_back(None, &error, true))?;
-        self.files.guard.check().map_err(|reason| {
+        self.files.guard.check_after().map_err(|reason| {
             tracing::error!(reason, "a commit went where nobody finds it");
             self.trust = Trust::Displaced;
             Failure {
@@ -136,26 +136,26 @@ impl Writer {
         if self.trust == Trust::Broken {
             return Err(refuse(WRITTEN_TO.to_owned()));
         }
-        // What was cut off is as long as before once more is written behind it.
-        self.files.guard.check().map_err(refuse)?;
+        let guard = &self.files.guard;
         if self.trust == Trust::Displaced {
+            guard.check().map_err(refuse)?;
             self.trust = Trust::Full;
         }
-        Ok(())
+        guard.check_before().map_err(refuse)
     }
 
     /// Refuses to go on where another connection has written since the last batch. After a failure
     /// of the disk the engine may count that itself as a change; then the log must end where it did.
     fn refuse_foreign_writes(&mut self) -> Result<(), Failure> {
-        let found = self
-            .data_version()
-            .and_then(|version| Ok((version, log::newest_position(&self.connection)?)))
-            .map_err(|error| self.roll_back(None, &error, false))?;
-        let (version, newest) = found;
-        let is_same = match self.trust {
-            Trust::Uncounted => newest == self.last_position,
-            _ => version == self.version,
+        let look = || -> rusqlite::Result<(i64, bool)> {
+            let version = self.data_version()?;
+            let is_same = match self.trust {
+                Trust::Uncounted => log::newest_position(&self.connection)? == self.last_position,
+                _ => version == self.version,
+            };
+            Ok((version, is_same))
         };
+        let (version, is_same) = look().map_err(|error| self.roll_back(None, &error, false))?;
         if is_same {
             self.version = version;
             self.trust = Trust::Full;
