@@ -11,7 +11,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use referee_api::v1::game_service_client::GameServiceClient;
-use referee_api::v1::{GetGameRequest, Seat, SubmitActionResponse, action};
+use referee_api::v1::{
+    Game, GetGameRequest, RuleParameters, RuleProfile, Seat, SubmitActionResponse, action,
+};
 use referee_tests::process::{Referee, binary};
 use referee_tests::wire::{self, make_move};
 use tonic::Status;
@@ -52,9 +54,26 @@ async fn play(games: &mut Games, id: &str, ply: usize) -> Result<SubmitActionRes
     act(games, id, seat, make_move(SHUFFLE[ply % 4])).await
 }
 
+/// A game that no repetition and no count ends.
+fn endless() -> Game {
+    let overrides = RuleParameters {
+        fivefold: Some(false),
+        seventy_five: Some(false),
+        ..RuleParameters::default()
+    };
+    let profile = RuleProfile {
+        overrides: Some(overrides),
+        ..RuleProfile::default()
+    };
+    Game {
+        rule_profile: Some(profile),
+        ..Game::default()
+    }
+}
+
 /// Creates a game with some moves.
 async fn begin(games: &mut Games, id: &str, plies: usize) {
-    let created = games.create_game(wire::create(id, wire::refusing())).await;
+    let created = games.create_game(wire::create(id, endless())).await;
     created.expect("created");
     for ply in 0..plies {
         let played = play(games, id, ply).await.expect("judged");
