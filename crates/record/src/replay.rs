@@ -102,7 +102,7 @@ impl Replay {
     pub fn recreate(&self) -> Result<v1::Game, ReplayError> {
         let genesis = &self.folded.genesis;
         let (profile, start) = stored_start(genesis)?;
-        // The rules are those that were read: a parameter that was added since is not named in them.
+        // The rules are those that were read: a parameter that was added since is not among them.
         let resolved = genesis.rule_profile.clone().unwrap_or_default();
         let game =
             Game::again(profile, &start).map_err(|error| ReplayError::new(error.to_string()))?;
