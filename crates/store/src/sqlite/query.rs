@@ -2,10 +2,13 @@
 //!
 //! Every function runs in a transaction of its caller and so sees one state.
 
-use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::request::{Digest, Filter, digest};
-use crate::games::{Answer, AnswerBody, GameHead, GameKey, GameRow, RequestKey, StoredEntry};
+use super::texts;
+use crate::games::{
+    Answer, AnswerBody, GameHead, GameKey, GameRow, RequestKey, StoredEntry, Tombstone,
+};
 use crate::limits::PAGE_BYTES;
 
 /// The bytes of a position in a run.
@@ -40,6 +43,35 @@ pub(super) fn platform_id(connection: &Connection, name: &str) -> rusqlite::Resu
 
 /// The number of a game.
 pub(super) fn game_id(connection: &Connection, key: &GameKey) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT game_id FROM games JOIN platforms USING (platform_id) \
+             WHERE platforms.name = ?1 AND games.name = ?2 AND delete_time_us IS NULL",
+        )?
+        .query_row([&key.platform, &key.game], |row| row.get(0))
+        .optional()
+}
+
+/// What is left of a game that was deleted.
+pub(super) fn tombstone(
+    connection: &Connection,
+    key: &GameKey,
+) -> rusqlite::Result<Option<Tombstone>> {
+    connection
+        .prepare_cached(
+            "SELECT delete_time_us FROM games JOIN platforms USING (platform_id) \
+             WHERE platforms.name = ?1 AND games.name = ?2 AND delete_time_us IS NOT NULL",
+        )?
+        .query_row([&key.platform, &key.game], |row| {
+            Ok(Tombstone {
+                delete_time_us: row.get(0)?,
+            })
+        })
+        .optional()
+}
+
+/// The number of a game, also where the game was deleted.
+pub(super) fn any_game_id(connection: &Connection, key: &GameKey) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached(
             "SELECT game_id FROM games JOIN platforms USING (platform_id) \
@@ -99,6 +131,7 @@ pub(super) fn game_row(
                     game: row.get(0)?,
                 },
                 genesis: row.get(1)?,
+                description: None,
                 state: row.get(2)?,
                 labels: Vec::new(),
                 sequence: row.get(5)?,
@@ -116,23 +149,17 @@ pub(super) fn game_row(
                     position: row.get(6)?,
                     bytes: row.get(9)?,
                     chain: game.chain_head,
+                    private: None,
                 });
             }
             Ok(game)
         })?;
-    row.labels = labels(connection, game_id)?;
+    row.description = texts::description(connection, game_id)?;
+    row.labels = texts::labels(connection, game_id)?;
+    if let Some(last) = &mut row.last_entry {
+        last.private = texts::text(connection, game_id, last.sequence)?;
+    }
     Ok(row)
-}
-
-/// The labels of a game, sorted by key.
-pub(super) fn labels(
-    connection: &Connection,
-    game_id: i64,
-) -> rusqlite::Result<Vec<(String, String)>> {
-    connection
-        .prepare_cached("SELECT key, value FROM labels WHERE game_id = ?1 ORDER BY key")?
-        .query_map([game_id], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect()
 }
 
 /// The answer that a request got in the game of this name.
@@ -182,6 +209,7 @@ pub(super) fn indexed_answer(
                     content_hash: row.get(1)?,
                     sequence: row.get(2)?,
                     body: AnswerBody::Refusal(row.get(3)?),
+                    private: None,
                 };
                 Ok((row.get(0)?, answer))
             })
@@ -195,7 +223,7 @@ pub(super) fn entry_answer(
     game_id: i64,
     position: i64,
 ) -> rusqlite::Result<([u8; 8], Answer)> {
-    connection
+    let (rest, mut answer) = connection
         .prepare_cached(
             "SELECT request_rest, content_hash, sequence, bytes FROM entries \
              WHERE position = ?1 AND game_id = ?2",
@@ -205,9 +233,12 @@ pub(super) fn entry_answer(
                 content_hash: row.get(1)?,
                 sequence: row.get(2)?,
                 body: AnswerBody::Entry(row.get(3)?),
+                private: None,
             };
             Ok((row.get(0)?, answer))
-        })
+        })?;
+    answer.private = texts::text(connection, game_id, answer.sequence)?;
+    Ok((rest, answer))
 }
 
 /// A page of the entries of a game.
@@ -225,18 +256,31 @@ pub(super) fn entries(
         "SELECT sequence, position, chain, bytes FROM entries \
          WHERE position = ?1 AND game_id = ?2",
     )?;
+    let has_texts = texts::has_texts(connection, game_id, after_sequence.max(0))?;
     for position in positions(connection, game_id, after_sequence.max(0), limit)? {
         if page.is_full() {
             break;
         }
         let mut rows = statement.query([position, game_id])?;
-        page.fill(&mut rows, stored_entry, |entry| entry.bytes.len())?;
+        while let Some(row) = rows.next()? {
+            let mut entry = stored_entry(row)?;
+            if has_texts {
+                entry.private = texts::text(connection, game_id, entry.sequence)?;
+            }
+            page.push(entry, entry_bytes);
+        }
     }
     Ok(page.rows)
 }
 
+/// The payload of an entry.
+pub(super) fn entry_bytes(entry: &StoredEntry) -> usize {
+    let text = entry.private.as_ref();
+    entry.bytes.len() + text.map_or(0, |text| text.bytes.len())
+}
+
 /// The positions of the entries of a game after a sequence, in order; at most `limit`.
-fn positions(
+pub(super) fn positions(
     connection: &Connection,
     game_id: i64,
     after: i64,
@@ -323,6 +367,7 @@ pub(super) fn stored_entry(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
         position: row.get(1)?,
         chain: row.get(2)?,
         bytes: row.get(3)?,
+        private: None,
     })
 }
 
@@ -344,20 +389,6 @@ impl<T> Page<T> {
 
     pub(super) fn is_full(&self) -> bool {
         self.rows.len() >= self.limit || self.bytes >= PAGE_BYTES
-    }
-
-    pub(super) fn fill(
-        &mut self,
-        rows: &mut Rows<'_>,
-        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-        size: impl Fn(&T) -> usize,
-    ) -> rusqlite::Result<()> {
-        while !self.is_full()
-            && let Some(row) = rows.next()?
-        {
-            self.push(read(row)?, &size);
-        }
-        Ok(())
     }
 
     pub(super) fn push(&mut self, row: T, size: impl Fn(&T) -> usize) {

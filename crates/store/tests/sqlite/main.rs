@@ -1,6 +1,7 @@
 //! The embedded engine: the common suite, and what is its own.
 
 mod files;
+mod forget;
 mod reopening;
 #[path = "../suite/mod.rs"]
 mod suite;
