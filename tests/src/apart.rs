@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_store::{
     Ack, Answer, Append, AppendError, Appended, Beat, Beaten, ChangePage, CheckFrom, CheckedPart,
-    CreateError, Created, Deadlines, DownSpan, DueGame, Fault, GameHead, GameKey, GamePage,
-    GameRow, Games, Integrity, ListCursor, ListFilter, Liveness, Log, LogCursor, NewGame,
+    CreateError, Created, Deadlines, Deletion, DownSpan, DueGame, Fault, GameHead, GameKey,
+    GamePage, GameRow, Games, Integrity, ListCursor, ListFilter, Liveness, Log, LogCursor, NewGame,
     OpenQuestion, Postponement, Questions, Read, Ready, RequestKey, Store, StoreStats, StoredEntry,
-    TailPage,
+    TailPage, Tombstone,
 };
 use tokio::sync::watch;
 
@@ -93,6 +93,21 @@ impl Games for Apart {
             }
             appended
         })
+    }
+
+    fn delete(&self, deletion: Deletion) -> Ack<Tombstone, AppendError> {
+        let (deleted, moved) = (self.store.delete(deletion), self.moved.clone());
+        Box::pin(async move {
+            let deleted = deleted.await;
+            if deleted.is_ok() {
+                moved.send_modify(|number| *number += 1);
+            }
+            deleted
+        })
+    }
+
+    fn tombstone<'a>(&'a self, key: &'a GameKey) -> Read<'a, Option<Tombstone>> {
+        self.store.tombstone(key)
     }
 
     fn answer<'a>(&'a self, key: &'a GameKey, request: &'a RequestKey) -> Read<'a, Option<Answer>> {

@@ -124,6 +124,7 @@ impl Follower {
                 events.push(event);
                 self.heard += 1;
             }
+            Kind::Deleted(deleted) => panic!("nothing is deleted here: {deleted:?}"),
             Kind::Checkpoint(checkpoint) => {
                 assert!(checkpoint.server_time.is_some());
                 self.checkpoints += 1;

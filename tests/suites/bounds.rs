@@ -23,6 +23,7 @@ pub(crate) const SUBMIT: &str = wire::SUBMIT;
 pub(crate) const GET: &str = "/referee.v1.GameService/GetGame";
 pub(crate) const LIST: &str = "/referee.v1.GameService/ListGames";
 pub(crate) const EVENTS: &str = "/referee.v1.GameService/ListGameEvents";
+pub(crate) const UPDATE: &str = "/referee.v1.GameService/UpdateGame";
 pub(crate) const WATCH: &str = "/referee.v1.GameService/WatchGame";
 
 /// A field that can be filled with so many bytes or elements: its path, its limit, and the request
@@ -332,6 +333,39 @@ fn games() -> Vec<Bound> {
     ]
 }
 
+fn updates() -> Vec<Bound> {
+    fn update(change: impl FnOnce(&mut v1::UpdateGameRequest, &mut v1::Game)) -> Vec<u8> {
+        let (mut request, mut game) = (v1::UpdateGameRequest::default(), v1::Game::default());
+        (request.name, request.request_id) = ("games/bounds".into(), wire::fresh_id());
+        request.update_mask = Some(paths(vec!["black_player".into(), "labels".into()]));
+        change(&mut request, &mut game);
+        request.game = Some(game);
+        request.encode_to_vec()
+    }
+    fn paths(paths: Vec<String>) -> prost_types::FieldMask {
+        prost_types::FieldMask { paths }
+    }
+    let (id, name, count) = (
+        limits::REQUEST_ID_BYTES_MAX,
+        limits::PLAYER_BYTES_MAX,
+        limits::UPDATE_PATHS_MAX,
+    );
+    vec![
+        bound(UPDATE, "request_id", id, |size| {
+            update(|request, _| request.request_id = text(size))
+        }),
+        bound(UPDATE, "update_mask", count, |size| {
+            update(|request, _| request.update_mask = Some(paths(vec!["tags".into(); size])))
+        }),
+        bound(UPDATE, "game.black_player", name, |size| {
+            update(|_, game| game.black_player = text(size))
+        }),
+        bound(UPDATE, "game.labels", limits::LABELS_MAX, |size| {
+            update(|_, game| game.labels = labels(size))
+        }),
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_more_than_the_limit_is_refused_with_both_numbers() {
     let referee = Referee::start();
@@ -348,7 +382,7 @@ async fn one_more_than_the_limit_is_refused_with_both_numbers() {
         field,
         limit,
         fill,
-    } in positions().into_iter().chain(games())
+    } in positions().into_iter().chain(games()).chain(updates())
     {
         let what = format!("{path} {field} {limit}");
         // What fits may be nonsense, but not too long.

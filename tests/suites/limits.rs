@@ -125,6 +125,21 @@ fn stated() -> Vec<Stated> {
         ),
         ("Action.request_id", "Limit:", limits::REQUEST_ID_BYTES_MAX),
         (
+            "UpdateGameRequest.request_id",
+            "Limit:",
+            limits::REQUEST_ID_BYTES_MAX,
+        ),
+        (
+            "UpdateGameRequest.update_mask",
+            "Limit:",
+            limits::UPDATE_PATHS_MAX,
+        ),
+        (
+            "DeleteGameRequest.request_id",
+            "Limit:",
+            limits::REQUEST_ID_BYTES_MAX,
+        ),
+        (
             "ListGamesRequest.page_size",
             "Default:",
             limits::GAMES_PAGE_DEFAULT,
@@ -165,6 +180,8 @@ fn stated() -> Vec<Stated> {
         "WatchGameRequest",
         "JoinGame",
         "ExportGameRequest",
+        "UpdateGameRequest",
+        "DeleteGameRequest",
     ] {
         let field: &str = Box::leak(format!("{message}.name").into_boxed_str());
         stated.push((field, "Limit:", limits::GAME_NAME_BYTES_MAX));

@@ -19,6 +19,7 @@
 //! | `evidence` | why a move is illegal and what an end rests on |
 //! | `all_games` | nothing lost, doubled or out of order on the stream of all games |
 //! | `corrections` | what is final, and corrections before that |
+//! | `forgetting` | updates and deletions: what they erase is nowhere any more, and all are told |
 //! | `watching` | nothing lost, doubled or out of order on a stream |
 //! | `mating` | who can still mate: the command, the question, and what it does to games |
 //! | `imports` | reports about imports: clocks, results and what is left out |
@@ -50,6 +51,7 @@ mod corrections;
 mod crash;
 mod discovery;
 mod evidence;
+mod forgetting;
 mod grpcurl;
 mod imports;
 mod interop;

@@ -17,11 +17,12 @@ use referee_tests::process::Referee;
 use referee_tests::wire::{self, details, frame};
 use tonic::Code;
 
-use crate::bounds::{CONVERT, CREATE, EVENTS, GET, SUBMIT, VALIDATE, WATCH};
+use crate::bounds::{CONVERT, CREATE, EVENTS, GET, SUBMIT, UPDATE, VALIDATE, WATCH};
 
 const PLAY: &str = "/referee.v1.GameService/PlayGame";
 const EXPORT: &str = "/referee.v1.GameService/ExportGame";
 const EXPORT_PGN: &str = "/referee.v1.GameService/ExportPgn";
+const DELETE: &str = "/referee.v1.GameService/DeleteGame";
 const IMPORT_PGN: &str = "/referee.v1.GameService/ImportPgn";
 
 /// Remarks on an action that are not made where they are left out, which is the ordinary case.
@@ -190,6 +191,18 @@ fn requests() -> Vec<Whole> {
         request_id: wire::fresh_id(),
         ..v1::ImportPgnRequest::default()
     };
+    let update = v1::UpdateGameRequest {
+        name: name(),
+        game: Some(v1::Game::default()),
+        update_mask: Some(prost_types::FieldMask {
+            paths: vec!["labels".into()],
+        }),
+        request_id: wire::fresh_id(),
+    };
+    let delete = v1::DeleteGameRequest {
+        name: name(),
+        request_id: wire::fresh_id(),
+    };
     let validate = v1::ValidateMoveRequest {
         r#move: "e4".into(),
         ..v1::ValidateMoveRequest::default()
@@ -212,6 +225,8 @@ fn requests() -> Vec<Whole> {
         (WATCH, "WatchGameRequest", watch.encode_to_vec()),
         (PLAY, "PlayGameRequest", play.encode_to_vec()),
         (IMPORT_PGN, "ImportPgnRequest", import.encode_to_vec()),
+        (UPDATE, "UpdateGameRequest", update.encode_to_vec()),
+        (DELETE, "DeleteGameRequest", delete.encode_to_vec()),
         (VALIDATE, "ValidateMoveRequest", validate.encode_to_vec()),
         (CONVERT, "ConvertNotationRequest", convert.encode_to_vec()),
     ]

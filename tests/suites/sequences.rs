@@ -24,7 +24,7 @@ const GIVEN: [(&str, usize); 4] = [
 ];
 
 /// The reports that other suites hold, with the test.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 15] = [
     (
         "CK-11",
         "timekeeping/down::nobody_is_charged_for_the_time_after_a_kill",
@@ -39,11 +39,23 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("SV-11", "service::health_is_told_and_a_drain_ends_in_time"),
     ("T2-70", "pgn_games::clocks_are_imported_as_they_are_shown"),
     ("T2-71", "pgn_games::clocks_are_imported_as_they_are_shown"),
-    ("T2-73", "pgn_games::clocks_are_imported_as_they_are_shown"),
+    (
+        "T2-73",
+        "pgn_records::what_a_record_says_survives_and_nothing_is_added",
+    ),
+    (
+        "T2-74",
+        "pgn_records::what_a_record_says_survives_and_nothing_is_added",
+    ),
+    (
+        "T2-75",
+        "pgn_records::what_a_record_says_survives_and_nothing_is_added",
+    ),
     (
         "T2-77",
         "../../crates/referee/tests/exit_codes::every_command_ends_as_the_table_says",
     ),
+    ("T2-78", "evidence::an_illegal_move_is_explained"),
     (
         "T2-80",
         "../../crates/referee/tests/judge_command::zstandard_may_begin_with_a_frame_that_is_passed_over",
@@ -55,46 +67,11 @@ const ELSEWHERE: [(&str, &str); 12] = [
 ];
 
 /// The reports about what is not built, with what they wait for.
-const LATER: [(&str, &str); 7] = [
+const LATER: [(&str, &str); 4] = [
     ("SV-09", "manifests of a deployment"),
     ("SV-13", "counting move trees over the API"),
     ("SV-14", "counting move trees over the API"),
-    ("T2-74", "imports that keep their tags"),
-    ("T2-75", "imports that keep their tags"),
     ("T2-76", "doors that open again"),
-    ("T2-78", "reasons that name what is so"),
-];
-
-/// The reports of `turn2.jsonl` in words, with the file and the test that holds each.
-const TURN_2: [(&str, &str, &str); 8] = [
-    (
-        "T2-70",
-        "tests/suites/pgn_games.rs",
-        "clocks_are_imported_as_they_are_shown",
-    ),
-    (
-        "T2-71",
-        "tests/suites/pgn_games.rs",
-        "clocks_are_imported_as_they_are_shown",
-    ),
-    ("T2-73", "tests/suites/pgn_records.rs", RECORDS),
-    ("T2-74", "tests/suites/pgn_records.rs", RECORDS),
-    ("T2-75", "tests/suites/pgn_records.rs", RECORDS),
-    ("T2-77", "crates/referee/tests/exit_codes.rs", COMMANDS),
-    (
-        "T2-80",
-        "crates/referee/tests/judge_command.rs",
-        "zstandard_may_begin_with_a_frame_that_is_passed_over",
-    ),
-    ("T2-82", "crates/referee/tests/exit_codes.rs", COMMANDS),
-];
-const RECORDS: &str = "what_a_record_says_survives_and_nothing_is_added";
-const COMMANDS: &str = "every_command_ends_as_the_table_says";
-
-/// Those of them that wait for something.
-const TURN_2_LATER: [(&str, &str); 2] = [
-    ("T2-76", "limits on connections"),
-    ("T2-78", "sentences of rulings"),
 ];
 
 /// A game that is played through the service.
@@ -271,29 +248,6 @@ fn no_report_in_words_is_forgotten() {
         assert!(waiting.remove(id), "{id} is held twice");
     }
     for (id, thing) in LATER {
-        assert!(waiting.remove(id), "{id} no longer waits for {thing}");
-    }
-    assert!(waiting.is_empty(), "nobody holds {waiting:?}");
-}
-
-/// The same of those of the second turn.
-#[test]
-fn no_report_of_the_second_turn_is_forgotten() {
-    let mut waiting: BTreeSet<String> = lines("cases/turn2.jsonl")
-        .iter()
-        .filter(|case| case["kind"] == "sequence")
-        .filter_map(|case| Some(case["id"].as_str()?.to_owned()))
-        .collect();
-    assert_eq!(waiting.len(), 10);
-    for (id, file, test) in TURN_2 {
-        let text = std::fs::read_to_string(root().join(file)).expect("a file with tests");
-        assert!(
-            text.contains(&format!("fn {test}(")),
-            "there is no {test} in {file}"
-        );
-        assert!(waiting.remove(id), "{id} is held twice");
-    }
-    for (id, thing) in TURN_2_LATER {
         assert!(waiting.remove(id), "{id} no longer waits for {thing}");
     }
     assert!(waiting.is_empty(), "nobody holds {waiting:?}");

@@ -41,6 +41,43 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         DATA,
     ),
     (
+        "crates/record/tests/fold.rs",
+        "an_update_folds_to_the_game_that_it_describes",
+        STORY,
+    ),
+    (
+        "crates/store/tests/model/history.rs",
+        "question",
+        EXHAUSTIVE,
+    ),
+    ("crates/store/tests/model/main.rs", "run_batch", EXHAUSTIVE),
+    ("crates/store/tests/model/reference.rs", "append", STORY),
+    (
+        "crates/store/tests/sqlite/forget.rs",
+        "of_a_game_that_was_deleted_its_name_is_left",
+        STORY,
+    ),
+    (
+        "tests/suites/forgetting/files.rs",
+        "a_name_that_was_erased_is_in_no_file_though_the_program_is_killed",
+        STORY,
+    ),
+    (
+        "tests/suites/forgetting/mod.rs",
+        "an_update_is_an_event_that_everybody_is_told",
+        STORY,
+    ),
+    (
+        "tests/suites/forgetting/mod.rs",
+        "an_update_is_answered_once_and_refused_where_it_says_nothing",
+        STORY,
+    ),
+    (
+        "tests/suites/forgetting/mod.rs",
+        "a_deleted_game_is_answered_with_a_reason_of_its_own",
+        STORY,
+    ),
+    (
         "crates/store/tests/sqlite/main.rs",
         "reads_are_whole_while_the_index_is_written",
         STORY,

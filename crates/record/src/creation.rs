@@ -34,14 +34,7 @@ pub fn read_creation(request: &v1::CreateGameRequest) -> Result<(v1::Game, Game)
     let asked = fields
         .required("game", request.game.as_ref())
         .unwrap_or(&empty);
-    for (field, name) in [
-        ("game.white_player", &asked.white_player),
-        ("game.black_player", &asked.black_player),
-    ] {
-        fields.text(field, name, limits::PLAYER_BYTES_MAX);
-    }
-    check_labels("game.labels", &asked.labels, &mut fields);
-    check_tags("game.tags", &asked.tags, &mut fields);
+    check_description(asked, &mut fields);
     let position = asked.initial_position.as_ref();
     let profile = asked.rule_profile.as_ref();
     let variant = read_variant("game.initial_position", position, &mut fields);
@@ -161,6 +154,18 @@ fn base_fen(base: &Position) -> String {
     let mut setup = base.to_setup();
     setup.en_passant = base.passed();
     Fen(&setup).to_string()
+}
+
+/// Checks how a game is described.
+pub(crate) fn check_description(game: &v1::Game, fields: &mut Fields) {
+    for (field, name) in [
+        ("game.white_player", &game.white_player),
+        ("game.black_player", &game.black_player),
+    ] {
+        fields.text(field, name, limits::PLAYER_BYTES_MAX);
+    }
+    check_labels("game.labels", &game.labels, fields);
+    check_tags("game.tags", &game.tags, fields);
 }
 
 /// Checks the labels of a game or of a filter.

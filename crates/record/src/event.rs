@@ -13,6 +13,7 @@ use crate::convert::time::write_us;
 use crate::error::Error;
 use crate::folded::{FoldedGame, state, write_offer};
 use crate::judge::write_judge;
+use crate::personal::{Private, Salt, split};
 
 /// A judgment, as it is answered and stored.
 #[derive(Clone, Debug)]
@@ -30,8 +31,10 @@ pub struct PendingEvent {
 pub enum PendingWrite {
     /// The next entry of the record.
     Entry {
-        /// The event.
+        /// The event, without text about persons.
         bytes: Vec<u8>,
+        /// That text, where there is any.
+        private: Option<Private>,
         /// The stage of the game after it.
         state: v1::game::State,
         /// When it happened, in microseconds since 1970.
@@ -50,7 +53,7 @@ pub enum PendingWrite {
 
 /// Returns the judgment on an action as the answer and as what is to be stored. The action arrived
 /// so many microseconds after the beginning of 1970, and came from a principal, which is empty
-/// where the referee acts by itself.
+/// where the referee acts by itself. A salt is drawn where text about persons is to be kept.
 ///
 /// # Errors
 ///
@@ -61,6 +64,7 @@ pub fn build_event(
     judgment: Judgment,
     arrival_us: i64,
     principal: &str,
+    salt: impl FnOnce() -> Salt,
 ) -> Result<PendingEvent, Error> {
     let ruling = write_ruling(&judgment.ruling, folded.game.keeper());
     let Some(entry) = judgment.entry else {
@@ -78,7 +82,7 @@ pub fn build_event(
         sequence: folded.sequence + 1,
         update_time_us: arrival_us.max(folded.update_time_us),
     };
-    let event = v1::GameEvent {
+    let mut event = v1::GameEvent {
         action: Some(message.clone()),
         ruling: Some(ruling),
         r#move: played,
@@ -88,8 +92,10 @@ pub fn build_event(
         principal: principal.to_owned(),
         ..write_after(&after)
     };
+    let (bytes, private) = split(&mut event, salt);
     let write = PendingWrite::Entry {
-        bytes: event.encode_to_vec(),
+        bytes,
+        private,
         state: state(&after.game, after.sequence),
         update_time_us: after.update_time_us,
         deadline_us: after.deadline_us(),
@@ -132,7 +138,7 @@ fn refusal(sequence: i64, ruling: v1::Ruling) -> PendingEvent {
 }
 
 /// Writes what an event tells of the game after it.
-fn write_after(after: &FoldedGame) -> v1::GameEvent {
+pub(crate) fn write_after(after: &FoldedGame) -> v1::GameEvent {
     let game = &after.game;
     let history = game.history();
     let points = game.profile().parameters.points;

@@ -16,7 +16,7 @@ use crate::error::Error;
 /// A game, folded up to some event of its record.
 #[derive(Clone, Debug)]
 pub struct FoldedGame {
-    /// How it began, as it was stored.
+    /// How it began, as it was stored, and how it is described now.
     pub genesis: Arc<v1::Game>,
     /// What the rules know of it.
     pub game: Game,
@@ -27,7 +27,8 @@ pub struct FoldedGame {
 }
 
 impl FoldedGame {
-    /// Begins with the stored bytes of a genesis.
+    /// Begins with the stored bytes of a genesis, with the text about persons behind them where it
+    /// is kept.
     ///
     /// # Errors
     ///
@@ -61,6 +62,9 @@ impl FoldedGame {
                 "an event has another position than its moves lead to",
             ));
         }
+        if let Some(update) = &event.update {
+            self.genesis = Arc::new(describe(&self.genesis, update));
+        }
         self.sequence = event.sequence;
         let time_us = event.event_time.and_then(read_us);
         self.update_time_us = time_us.unwrap_or(self.update_time_us);
@@ -84,6 +88,7 @@ impl FoldedGame {
             update_time: Some(write_us(self.update_time_us)),
             bound_move: write_bound(game.conduct().bound),
             conduct: Some(write_conduct(game)),
+            private_hash: Default::default(),
             ..(*self.genesis).clone()
         }
     }
@@ -120,19 +125,26 @@ impl FoldedGame {
     }
 }
 
-/// Writes a game as a list shows it, without folding it: from its genesis, the last event if there
-/// is one, and what the store says of it.
+/// Writes a game as a list shows it, without folding it: from its genesis, the text of the update
+/// that describes it if there is one, the last event if there is one, and what the store says of
+/// it.
 ///
 /// # Errors
 ///
-/// [`Error::Damaged`] where the genesis or the event cannot be read.
+/// [`Error::Damaged`] where one of them cannot be read.
 pub fn write_summary(
     genesis: &[u8],
+    update: Option<&[u8]>,
     last: Option<&[u8]>,
     state: i32,
     update_time_us: i64,
 ) -> Result<v1::Game, Error> {
     let genesis = v1::Game::decode(genesis).map_err(|error| Error::damaged(error.to_string()))?;
+    let update = update.map(stored_event).transpose()?;
+    let genesis = match update.and_then(|event| event.update) {
+        Some(update) => describe(&genesis, &update),
+        None => genesis,
+    };
     let summary = match last {
         None => genesis,
         Some(event) => {
@@ -157,17 +169,19 @@ pub fn write_summary(
             moves: Vec::new(),
             ..position
         }),
+        private_hash: Default::default(),
         ..summary
     })
 }
 
-/// Writes a game as it was created, from its genesis, as a list shows it.
+/// Writes a game as it was created, from its genesis, with the text about persons behind it where
+/// that is kept, as a list shows it.
 ///
 /// # Errors
 ///
 /// [`Error::Damaged`] where the genesis cannot be read.
 pub fn write_created(genesis: &[u8]) -> Result<v1::Game, Error> {
-    let game = write_summary(genesis, None, v1::game::State::Created.into(), 0)?;
+    let game = write_summary(genesis, None, None, v1::game::State::Created.into(), 0)?;
     let outcome = game.outcome.as_ref();
     let is_over = outcome.is_some_and(|outcome| outcome.result() != v1::GameResult::Ongoing);
     Ok(v1::Game {
@@ -179,6 +193,17 @@ pub fn write_created(genesis: &[u8]) -> Result<v1::Game, Error> {
         update_time: game.create_time,
         ..game
     })
+}
+
+/// A game as an update describes it, and as it was apart from that.
+pub(crate) fn describe(game: &v1::Game, update: &v1::GameUpdate) -> v1::Game {
+    v1::Game {
+        white_player: update.white_player.clone(),
+        black_player: update.black_player.clone(),
+        labels: update.labels.clone(),
+        tags: update.tags.clone(),
+        ..game.clone()
+    }
 }
 
 /// Writes whose offer of a draw stands.

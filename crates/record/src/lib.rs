@@ -4,7 +4,8 @@
 //! A game is its record: a genesis and events, stored as the bytes of the contract's own messages.
 //! [`read_creation`] reads how a game begins and [`convert::action::read_action`] what is asked of
 //! it; [`FoldedGame`] is the fold of what was stored; [`build_event`] turns what the rules say to
-//! an action into what is answered and what is to be stored. Nothing here knows a store, a stream
+//! an action into what is answered and what is to be stored, with [text about persons](split) apart
+//! from what is hashed. Nothing here knows a store, a stream
 //! or a status, and nothing reads a clock.
 //!
 //! ```
@@ -36,7 +37,7 @@
 //! };
 //! let submitted = read_action(&message)?;
 //! let judgment = folded.game.judge(&submitted.action, Time::ORIGIN);
-//! let pending = build_event(&folded, &message, judgment, 0, "anonymous")?;
+//! let pending = build_event(&folded, &message, judgment, 0, "anonymous", || [7; 16])?;
 //! assert!(matches!(pending.write, PendingWrite::Entry { .. }));
 //! folded = pending.after.expect("the move stands");
 //! assert_eq!(folded.view().moves, ["e2e4"]);
@@ -55,9 +56,11 @@ mod folded;
 mod judge;
 pub mod limits;
 mod name;
+mod personal;
 mod replay;
 mod request_hash;
 mod signature;
+mod update;
 
 pub use creation::{
     check_labels, check_tags, complete_genesis, is_told_by_the_game, read_creation,
@@ -69,6 +72,8 @@ pub use finding::Finding;
 pub use folded::{FoldedGame, state, time_us, write_created, write_summary};
 pub use judge::{REVISION, VERSION};
 pub use name::{read_name, resource_name};
+pub use personal::{Personal, Private, SALT_BYTES, Salt, split, text_of_action};
 pub use replay::{Replay, ReplayError};
 pub use request_hash::{hash_action, hash_creation};
 pub use signature::{KeyError, RecordKey, read_public_key};
+pub use update::{Update, read_update};

@@ -37,6 +37,8 @@ pub const LABELS_MAX: usize = 16;
 pub const LABEL_KEY_BYTES_MAX: usize = 63;
 /// The longest value of a label, in bytes.
 pub const LABEL_VALUE_BYTES_MAX: usize = 256;
+/// The greatest number of paths in the mask of an update: more than there are fields.
+pub const UPDATE_PATHS_MAX: usize = 16;
 /// The greatest number of tags of a game.
 pub const TAGS_MAX: usize = 256;
 /// The longest name of a tag, in bytes.

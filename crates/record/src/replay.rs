@@ -21,6 +21,8 @@ use crate::event::build_event;
 use crate::fields::Fields;
 use crate::folded::FoldedGame;
 use crate::limits;
+use crate::personal::{Personal, SALT_BYTES, Salt};
+use crate::update::{self, record};
 
 /// A record, replayed up to some entry.
 ///
@@ -93,16 +95,18 @@ impl Replay {
     }
 
     /// Returns the genesis that this referee would lay down for the same creation under the same
-    /// rules, with the outcome of the position judged again. The limits of today do not count. It
-    /// does not depend on what was applied.
+    /// rules, with the outcome of the position judged again, without text about persons. The limits
+    /// of today do not count. It does not depend on what was applied.
     ///
     /// # Errors
     ///
     /// Where this referee would not create the game.
     pub fn recreate(&self) -> Result<v1::Game, ReplayError> {
-        let genesis = &self.folded.genesis;
+        let mut genesis = v1::Game::clone(&self.folded.genesis);
+        genesis.take_personal();
+        let genesis = &genesis;
         let (profile, start) = stored_start(genesis)?;
-        // The rules are those that were read: a parameter that was added since is not named in them.
+        // The rules are those that were read: a parameter that was added since is not among them.
         let resolved = genesis.rule_profile.clone().unwrap_or_default();
         let game =
             Game::again(profile, &start).map_err(|error| ReplayError::new(error.to_string()))?;
@@ -135,36 +139,44 @@ impl Replay {
     }
 
     /// Judges the action of an entry at the entry's time, and returns the answer that this referee
-    /// would have given: with the event that it would have recorded, unless it refuses.
+    /// would have given: with the event that it would have recorded, unless it refuses. Of an
+    /// update that is the event which changes nothing but the description.
     ///
     /// # Errors
     ///
-    /// Where the entry names no action or no time, or an action that cannot be read.
+    /// Where the entry names no action and no update or no time, or one that cannot be read.
     pub fn judge(
         &mut self,
         event: &v1::GameEvent,
     ) -> Result<v1::SubmitActionResponse, ReplayError> {
-        let message = event
-            .action
-            .as_ref()
-            .ok_or_else(|| ReplayError::new("there is no action"))?;
-        let action = self.read(message)?;
-        let conduct = event.conduct.as_ref();
-        let now = stored_time(conduct.and_then(|conduct| conduct.time))?;
-        let now =
-            now.ok_or_else(|| ReplayError::new("there is no time on the game's time line"))?;
         let time = event
             .event_time
             .ok_or_else(|| ReplayError::new("there is no time of the event"))?;
         let arrival_us = read_us(time)
             .ok_or_else(|| ReplayError::new("the time of the event is out of range"))?;
+        let principal = event.principal.as_str();
+        let message = match (&event.action, &event.update) {
+            (Some(message), _) => message,
+            (None, Some(update)) if update::is_mask(update.update_mask.as_ref()) => {
+                let update = update.clone();
+                return Ok(record(&self.folded, update, arrival_us, principal, no_salt).response);
+            }
+            (None, Some(_)) => return Err(ReplayError::new("the update has no mask of ours")),
+            (None, None) => return Err(ReplayError::new("there is no action")),
+        };
+        let action = self.read(message)?;
+        let conduct = event.conduct.as_ref();
+        let now = stored_time(conduct.and_then(|conduct| conduct.time))?;
+        let now =
+            now.ok_or_else(|| ReplayError::new("there is no time on the game's time line"))?;
         let judgment = self.folded.game.judge(&action, now);
         let pending = build_event(
             &self.folded,
             message,
             judgment,
             arrival_us,
-            &event.principal,
+            principal,
+            no_salt,
         )?;
         Ok(pending.response)
     }
@@ -267,6 +279,11 @@ impl Replay {
             nodes: decided.nodes,
         })
     }
+}
+
+/// What was laid down is bound with a salt that nobody may know any more, and is not compared.
+fn no_salt() -> Salt {
+    [0; SALT_BYTES]
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::write_us;
 use referee_record::{
     Error, FoldedGame, PendingEvent, PendingWrite, build_event, complete_genesis, hash_action,
-    hash_creation, read_creation, resource_name, write_summary,
+    hash_creation, read_creation, read_update, resource_name, split, write_summary,
 };
 
 /// When the games of these tests are created, in microseconds since 1970.
@@ -86,7 +86,8 @@ fn judge(folded: &FoldedGame, message: &v1::Action, after_ms: i64) -> PendingEve
     let now = time_of(&folded.game, submitted.told_time, arrival_us);
     let now = now.expect("there is a time").expect("it goes forward");
     let judgment = folded.game.judge(&submitted.action, now);
-    build_event(folded, message, judgment, arrival_us, "anonymous").expect("the entry fits")
+    let salt = || [7; 16];
+    build_event(folded, message, judgment, arrival_us, "anonymous", salt).expect("the entry fits")
 }
 
 fn bytes_of(pending: &PendingEvent) -> &[u8] {
@@ -156,7 +157,7 @@ fn a_list_shows_what_the_game_shows() {
     for message in [offer(), play(v1::Seat::White, "e4")] {
         let view = folded.view();
         let time_us = folded.update_time_us;
-        let summary = write_summary(&genesis, last.as_deref(), view.state, time_us);
+        let summary = write_summary(&genesis, None, last.as_deref(), view.state, time_us);
         let shown = v1::Game {
             moves: Vec::new(),
             adjudication: None,
@@ -269,8 +270,164 @@ fn the_hash_of_a_request_is_that_of_what_it_asks_for() {
     game.name = "games/board-1".into();
     game.fen = "only for output".into();
     assert_eq!(hash_creation(&request), hash_creation(&again));
-    again.game.get_or_insert_default().white_player = "White, B.".into();
+    let game = again.game.get_or_insert_default();
+    game.confirm_after = Some(prost_types::Duration::default());
     assert_ne!(hash_creation(&request), hash_creation(&again));
+}
+
+/// A hash that is kept for as long as the game, without a salt, tells whether there is a text, and
+/// not which.
+#[test]
+fn the_hash_of_a_request_tells_nothing_of_the_text_about_persons() {
+    let paused = |reason: &str| {
+        let kind = Kind::PauseGame(v1::PauseGame {
+            reason: reason.into(),
+        });
+        hash_action(&action(v1::Seat::Arbiter, kind))
+    };
+    assert_eq!(paused("Ada is ill"), paused("Bob is ill"));
+    assert_ne!(paused("Ada is ill"), paused(""));
+    let decided = |arbiter: &str, reason: &str| {
+        let kind = Kind::ArbiterDecision(v1::ArbiterDecision {
+            arbiter: arbiter.into(),
+            reason: reason.into(),
+            kind: Some(v1::arbiter_decision::Kind::Confirm(v1::Confirm {})),
+        });
+        hash_action(&action(v1::Seat::Arbiter, kind))
+    };
+    assert_eq!(decided("Ada", "x"), decided("Bob", "y"));
+    assert_ne!(decided("Ada", ""), decided("", "Ada"));
+    let offered = |condition: &str| {
+        let kind = Kind::OfferDraw(v1::OfferDraw {
+            condition: condition.into(),
+        });
+        hash_action(&action(v1::Seat::White, kind))
+    };
+    assert_ne!(offered("if Ada agrees"), offered(""));
+    let created = |white: &str, round: &str| {
+        let mut request = creation("fide_standard", "300");
+        let game = request.game.get_or_insert_default();
+        game.white_player = white.into();
+        game.labels = [("round".to_owned(), round.to_owned())].into();
+        hash_creation(&request)
+    };
+    assert_eq!(created("Ada", "1"), created("Bob", "2"));
+    assert_ne!(created("Ada", "1"), created("", "1"));
+}
+
+fn updating(change: impl FnOnce(&mut v1::Game), paths: &[&str]) -> v1::UpdateGameRequest {
+    let mut game = v1::Game::default();
+    change(&mut game);
+    v1::UpdateGameRequest {
+        name: "games/board-1".into(),
+        game: Some(game),
+        update_mask: Some(prost_types::FieldMask {
+            paths: paths.iter().map(|&path| path.to_owned()).collect(),
+        }),
+        request_id: "update".into(),
+    }
+}
+
+#[test]
+fn an_update_folds_to_the_game_that_it_describes() {
+    let mut request = creation("fide_standard", "300");
+    let game = request.game.get_or_insert_default();
+    (game.white_player, game.black_player) = ("Ada".into(), "Bob".into());
+    let mut genesis = {
+        let (genesis, game) = read_creation(&request).expect("the game can be created");
+        complete_genesis(
+            genesis,
+            &game,
+            "games/board-1".into(),
+            Some(write_us(CREATED_US)),
+        )
+    };
+    let (stored, text) = split(&mut genesis, || [1; 16]);
+    let text = text.expect("it has players");
+    let whole = [stored.clone(), text.text].concat();
+    let live = FoldedGame::begin(&whole, CREATED_US).expect("a game");
+    assert_eq!(live.view().white_player, "Ada");
+    // What is not in the mask stays, and what is there and empty goes.
+    let changed = updating(
+        |game| (game.white_player, game.black_player) = ("Cem".into(), "Dora".into()),
+        &["white_player"],
+    );
+    let update = read_update(&changed).expect("it can be read");
+    let pending = update.record(&live, CREATED_US + 5, "anonymous", || [2; 16]);
+    let PendingWrite::Entry { bytes, private, .. } = &pending.write else {
+        panic!("an update is an entry")
+    };
+    let private = private.as_ref().expect("it has players");
+    for name in [&b"Ada"[..], b"Bob", b"Cem"] {
+        let has = |bytes: &[u8]| bytes.windows(3).any(|part| part == name);
+        assert!(!has(&stored) && !has(bytes));
+    }
+    let after = pending.after.as_ref().expect("it goes on");
+    let whole = stored_event(&[&bytes[..], &private.text].concat()).expect("an event");
+    assert!(update.is_answered_by(&whole));
+    let mut read = live.clone();
+    read.apply(&whole).expect("it fits");
+    assert_eq!(read.view(), after.view());
+    let view = read.view();
+    assert_eq!(
+        (view.white_player, view.black_player),
+        ("Cem".into(), "Bob".into())
+    );
+    assert_eq!(view.sequence, 1);
+    // A list shows the same, from the text of the update alone.
+    let time_us = read.update_time_us;
+    let summary = write_summary(
+        &stored,
+        Some(&private.text),
+        Some(bytes),
+        view.state,
+        time_us,
+    );
+    let summary = summary.expect("it can be read");
+    assert_eq!(
+        (&*summary.white_player, &*summary.black_player),
+        ("Cem", "Bob")
+    );
+    // Where its text was erased, it folds all the same.
+    let mut erased = FoldedGame::begin(&stored, CREATED_US).expect("a game");
+    erased
+        .apply(&stored_event(bytes).expect("an event"))
+        .expect("it fits");
+    assert_eq!(erased.view().white_player, "");
+    // Another update is told apart by what is kept of the text, or by what it changes.
+    let other = updating(|game| game.white_player = "Eva".into(), &["white_player"]);
+    let other = read_update(&other).expect("it can be read");
+    assert_eq!(other.content_hash(), update.content_hash());
+    assert!(!other.is_answered_by(&whole));
+    let emptied = read_update(&updating(|_| {}, &["white_player"])).expect("it can be read");
+    assert_ne!(emptied.content_hash(), update.content_hash());
+}
+
+#[test]
+fn an_update_without_a_mask_or_beyond_it_is_refused() {
+    let refused = |paths: &[&str]| {
+        let error = read_update(&updating(|_| {}, paths)).expect_err("it is refused");
+        error.to_string()
+    };
+    assert!(refused(&[]).starts_with("update_mask: is required"));
+    for path in ["moves", "*", "game.white_player", "labels.round", ""] {
+        let text = refused(&["white_player", path]);
+        assert!(text.contains("cannot be updated; the fields"), "{text}");
+    }
+    let many = vec!["labels"; 17];
+    assert!(refused(&many).contains("above the limit of 16"));
+    let long = updating(
+        |game| game.white_player = "x".repeat(257),
+        &["white_player"],
+    );
+    let error = read_update(&long).expect_err("it is too long").to_string();
+    assert!(error.starts_with("game.white_player: 257 bytes"), "{error}");
+    // What the mask does not name is not looked at.
+    let other = updating(
+        |game| game.black_player = "x".repeat(257),
+        &["white_player"],
+    );
+    assert!(read_update(&other).is_ok());
 }
 
 #[test]

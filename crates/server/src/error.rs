@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use referee_store::{AppendError, CreateError, Fault, GameKey, ReadError};
+use referee_store::{AppendError, CreateError, Fault, GameKey, ReadError, Tombstone};
 
 /// Why a question could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,18 @@ pub enum ServiceError {
     },
     /// There is no such game.
     GameNotFound {
+        /// Its resource name.
+        name: String,
+    },
+    /// The game was deleted.
+    GameDeleted {
+        /// Its resource name.
+        name: String,
+        /// When, in microseconds since 1970; none where that is not known.
+        at_us: Option<i64>,
+    },
+    /// The game goes on, so that it cannot be deleted.
+    GameNotFinished {
         /// Its resource name.
         name: String,
     },
@@ -133,6 +145,14 @@ impl ServiceError {
         }
     }
 
+    /// Returns the error of a game that was deleted.
+    pub(crate) fn deleted(key: &GameKey, tombstone: Tombstone) -> ServiceError {
+        ServiceError::GameDeleted {
+            name: referee_record::resource_name(&key.game),
+            at_us: Some(tombstone.delete_time_us),
+        }
+    }
+
     /// Returns the error of a record that does not hold together.
     pub(crate) fn damaged(what: &str) -> ServiceError {
         ServiceError::RecordDamaged {
@@ -166,6 +186,10 @@ impl ServiceError {
         let (request_id, expected) = request;
         match error {
             AppendError::NotFound => ServiceError::not_found(key),
+            AppendError::Deleted => ServiceError::GameDeleted {
+                name: referee_record::resource_name(&key.game),
+                at_us: None,
+            },
             AppendError::Moved { actual, .. } => {
                 ServiceError::SequenceMismatch { expected, actual }
             }
@@ -206,6 +230,8 @@ impl fmt::Display for ServiceError {
             }
             Self::StreamProtocol { field, description } => write!(f, "{field} {description}"),
             Self::GameNotFound { name } => write!(f, "there is no game {name}"),
+            Self::GameDeleted { name, .. } => write!(f, "{name} was deleted"),
+            Self::GameNotFinished { name } => write!(f, "{name} is not over"),
             Self::NameTaken { name } => write!(f, "another request created {name}"),
             Self::SequenceMismatch { expected, actual } => {
                 write!(f, "the game is at sequence {actual}, not {expected}")

@@ -13,6 +13,7 @@ mod error;
 mod games;
 pub mod limits;
 mod pool;
+mod salt;
 mod server;
 mod services;
 mod transport;

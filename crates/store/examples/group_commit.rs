@@ -123,6 +123,7 @@ async fn measure_store(
             request_id: format!("create-{writer}"),
             content_hash: [0; 32],
             genesis: vec![b'g'; 200],
+            private: None,
             state: 1,
             labels: Vec::new(),
             create_time_us: 0,
@@ -154,6 +155,8 @@ async fn measure_store(
                     content_hash: [7; 32],
                     write: Write::Entry {
                         bytes: vec![b'e'; EVENT_BYTES],
+                        private: None,
+                        describes: None,
                         state: 1,
                         update_time_us: 0,
                         deadline_us: deadline_us(event),

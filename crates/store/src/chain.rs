@@ -101,7 +101,8 @@ impl Error for ChainError {}
 ///
 /// let key = GameKey::new("default", "g1");
 /// let first = chain::next(&chain::genesis(&key, b"setup"), b"e2e4");
-/// let entry = StoredEntry { sequence: 1, position: 7, bytes: b"e2e4".to_vec(), chain: first };
+/// let bytes = b"e2e4".to_vec();
+/// let entry = StoredEntry { sequence: 1, position: 7, bytes, chain: first, private: None };
 /// assert_eq!(chain::verify(&key, b"setup", [&entry]), Ok(first));
 ///
 /// let changed = StoredEntry { bytes: b"d2d4".to_vec(), ..entry };

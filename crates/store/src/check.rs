@@ -2,7 +2,7 @@
 
 use crate::deadlines::Postponement;
 use crate::error::{InvalidField, Problem};
-use crate::games::{Append, GameKey, ListFilter, NewGame, Write};
+use crate::games::{Append, Deletion, GameKey, ListFilter, NewGame, PrivateText, Write};
 use crate::limits;
 
 /// What a write costs in a queue beside its payload: rounded up from its fixed parts.
@@ -13,16 +13,8 @@ pub(crate) fn new_game(game: &NewGame) -> Result<(), InvalidField> {
     key(&game.key)?;
     required("request_id", &game.request_id, limits::REQUEST_ID_BYTES_MAX)?;
     at_most("genesis", game.genesis.len(), limits::GENESIS_BYTES_MAX)?;
-    count("labels", game.labels.len(), limits::LABELS_MAX)?;
-    labels(&game.labels)?;
-    if game.labels.is_sorted_by(|(one, _), (other, _)| one < other) {
-        Ok(())
-    } else {
-        Err(InvalidField {
-            field: "labels",
-            problem: Problem::NotSorted,
-        })
-    }
+    private(game.private.as_ref())?;
+    labels(&game.labels)
 }
 
 /// Checks a write to a game.
@@ -34,9 +26,25 @@ pub(crate) fn append(append: &Append) -> Result<(), InvalidField> {
         limits::REQUEST_ID_BYTES_MAX,
     )?;
     match &append.write {
-        Write::Entry { bytes, .. } => at_most("entry", bytes.len(), limits::ENTRY_BYTES_MAX),
+        Write::Entry {
+            bytes,
+            private: text,
+            describes,
+            ..
+        } => {
+            at_most("entry", bytes.len(), limits::ENTRY_BYTES_MAX)?;
+            private(text.as_ref())?;
+            labels(describes.as_deref().unwrap_or_default())
+        }
         Write::Refusal { answer } => at_most("refusal", answer.len(), limits::REFUSAL_BYTES_MAX),
     }
+}
+
+/// Checks a deletion.
+pub(crate) fn deletion(deletion: &Deletion) -> Result<(), InvalidField> {
+    key(&deletion.key)?;
+    let limit = limits::REQUEST_ID_BYTES_MAX;
+    required("request_id", &deletion.request_id, limit)
 }
 
 /// Checks a postponement.
@@ -64,21 +72,29 @@ pub(crate) fn filter_labels(
 
 /// The bytes that a creation occupies while it waits.
 pub(crate) fn new_game_bytes(game: &NewGame) -> usize {
-    let labels: usize = game
-        .labels
-        .iter()
-        .map(|(key, value)| key.len() + value.len())
-        .sum();
-    FIXED_BYTES + game.genesis.len() + labels
+    FIXED_BYTES + game.genesis.len() + text_bytes(game.private.as_ref(), &game.labels)
 }
 
 /// The bytes that a write occupies while it waits.
 pub(crate) fn append_bytes(append: &Append) -> usize {
     FIXED_BYTES
         + match &append.write {
-            Write::Entry { bytes, .. } => bytes.len(),
+            Write::Entry {
+                bytes,
+                private,
+                describes,
+                ..
+            } => {
+                let labels = describes.as_deref().unwrap_or_default();
+                bytes.len() + text_bytes(private.as_ref(), labels)
+            }
             Write::Refusal { answer } => answer.len(),
         }
+}
+
+fn text_bytes(private: Option<&PrivateText>, labels: &[(String, String)]) -> usize {
+    let labels = labels.iter().map(|(key, value)| key.len() + value.len());
+    private.map_or(0, |text| text.bytes.len()) + labels.sum::<usize>()
 }
 
 fn key(key: &GameKey) -> Result<(), InvalidField> {
@@ -86,12 +102,25 @@ fn key(key: &GameKey) -> Result<(), InvalidField> {
     required("game", &key.game, limits::GAME_BYTES_MAX)
 }
 
+fn private(text: Option<&PrivateText>) -> Result<(), InvalidField> {
+    let bytes = text.map_or(0, |text| text.bytes.len());
+    at_most("private", bytes, limits::PRIVATE_BYTES_MAX)
+}
+
 fn labels(labels: &[(String, String)]) -> Result<(), InvalidField> {
+    count("labels", labels.len(), limits::LABELS_MAX)?;
     for (key, value) in labels {
         required("labels.key", key, limits::LABEL_KEY_BYTES_MAX)?;
         at_most("labels.value", value.len(), limits::LABEL_VALUE_BYTES_MAX)?;
     }
-    Ok(())
+    if labels.is_sorted_by(|(one, _), (other, _)| one < other) {
+        Ok(())
+    } else {
+        Err(InvalidField {
+            field: "labels",
+            problem: Problem::NotSorted,
+        })
+    }
 }
 
 fn required(field: &'static str, value: &str, limit: usize) -> Result<(), InvalidField> {

@@ -167,6 +167,8 @@ impl From<Fault> for CreateError {
 pub enum AppendError {
     /// There is no such game.
     NotFound,
+    /// The game was deleted, by another request than this one.
+    Deleted,
     /// The game has moved on, or never was where the caller thought: read what is there and judge
     /// again.
     Moved {
@@ -197,6 +199,7 @@ impl fmt::Display for AppendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound => f.write_str("there is no such game"),
+            Self::Deleted => f.write_str("the game was deleted"),
             Self::Moved { actual, .. } => {
                 write!(
                     f,

@@ -1,7 +1,10 @@
 //! Games and their records: the facet [`Games`], and what it takes and gives.
 
+use std::borrow::Cow;
+
 use crate::ack::{Ack, Read};
 use crate::error::{AppendError, CreateError};
+use crate::limits;
 
 /// Creates games, appends to their records, and reads them.
 ///
@@ -32,6 +35,27 @@ pub trait Games: Send + Sync {
     /// [`AppendError::Moved`] when the game is not where the write was judged, for refusals too;
     /// the other variants as they say.
     fn append(&self, append: Append) -> Ack<Appended, AppendError>;
+
+    /// Deletes a game: its record, its requests, its text about persons. What is left of it is a
+    /// [`Tombstone`] under its name, which stays taken. Nothing of the text is in the files of the
+    /// store any more when the call is answered.
+    ///
+    /// The request id is looked up first, within the platform: a repetition gets the same answer.
+    ///
+    /// # Errors
+    ///
+    /// [`AppendError::Moved`] when the game is not where the deletion was decided;
+    /// [`AppendError::Deleted`] when another request has deleted it; the other variants as they
+    /// say.
+    fn delete(&self, deletion: Deletion) -> Ack<Tombstone, AppendError>;
+
+    /// Returns what is left of a game that was deleted, or none when there is such a game, or
+    /// never was one.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn tombstone<'a>(&'a self, key: &'a GameKey) -> Read<'a, Option<Tombstone>>;
 
     /// Returns the answer that a request got in this game, or none when it never came or the game
     /// does not exist.
@@ -123,12 +147,45 @@ pub struct RequestKey {
 }
 
 impl RequestKey {
+    /// The scope of the requests of a platform, in all of its games: those of updates.
+    pub const PLATFORM: u8 = 0;
+
     /// Returns the key of the request `id` within `scope`.
     pub fn new(scope: u8, id: impl Into<String>) -> Self {
         Self {
             scope,
             id: id.into(),
         }
+    }
+}
+
+/// Text about persons that belongs to a genesis or an entry. It is kept apart from the bytes that
+/// are hashed, and erased where it lies: the file keeps none of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrivateText {
+    /// Random bytes, erased with the text: without them nobody can try out what a hash of the
+    /// text that is kept elsewhere may be of.
+    pub salt: [u8; limits::SALT_BYTES],
+    /// The text, opaque to the store. Limit: 1 MiB.
+    pub bytes: Vec<u8>,
+}
+
+/// How a game is described: the text about persons of its genesis, or of the newest entry that
+/// describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// The sequence of that entry; 0 for the genesis.
+    pub sequence: i64,
+    /// The text.
+    pub text: PrivateText,
+}
+
+/// Returns bytes with the text about persons that belongs to them behind them. Messages of
+/// Protocol Buffers are read as one where they stand one behind the other.
+pub fn whole<'a>(bytes: &'a [u8], text: Option<&PrivateText>) -> Cow<'a, [u8]> {
+    match text {
+        None => Cow::Borrowed(bytes),
+        Some(text) => Cow::Owned([bytes, &text.bytes].concat()),
     }
 }
 
@@ -145,9 +202,11 @@ pub struct NewGame {
     pub content_hash: [u8; 32],
     /// The immutable description of the game, opaque to the store. Limit: 1 MiB.
     pub genesis: Vec<u8>,
+    /// The text about persons that describes the game.
+    pub private: Option<PrivateText>,
     /// The state of the game in a summary, for filters; its meaning is the caller's.
     pub state: i32,
-    /// Labels, immutable, sorted by key, each key once. Limits: 32 labels, keys of 64 and values
+    /// Labels, sorted by key, each key once. Limits: 32 labels, keys of 64 and values
     /// of 256 bytes.
     pub labels: Vec<(String, String)>,
     /// The time of creation, in microseconds since 1970-01-01T00:00:00Z.
@@ -180,11 +239,13 @@ impl Created {
 pub struct GameRow {
     /// The name of the game.
     pub key: GameKey,
-    /// The description that the game was created with.
+    /// What the game was created with.
     pub genesis: Vec<u8>,
+    /// How it is described.
+    pub description: Option<Description>,
     /// The state that the last entry set, or the creation.
     pub state: i32,
-    /// The labels that the game was created with, sorted by key.
+    /// The labels of the game, sorted by key.
     pub labels: Vec<(String, String)>,
     /// The sequence of the last entry; 0 before the first.
     pub sequence: i64,
@@ -196,6 +257,15 @@ pub struct GameRow {
     pub chain_head: [u8; 32],
     /// The last entry; none before the first.
     pub last_entry: Option<StoredEntry>,
+}
+
+impl GameRow {
+    /// Returns the genesis with the text about persons that belongs to it, where it is kept.
+    pub fn whole_genesis(&self) -> Cow<'_, [u8]> {
+        let first = self.description.as_ref();
+        let first = first.filter(|description| description.sequence == 0);
+        whole(&self.genesis, first.map(|description| &description.text))
+    }
 }
 
 /// Where a game stands.
@@ -236,6 +306,11 @@ pub enum Write {
     Entry {
         /// The entry, opaque to the store. Limit: 256 KiB.
         bytes: Vec<u8>,
+        /// The text about persons that belongs to the entry.
+        private: Option<PrivateText>,
+        /// The labels of the game from now on, sorted by key, where the entry describes it: then
+        /// what described the game before is erased, and the request id is one of the platform.
+        describes: Option<Vec<(String, String)>>,
         /// The state of the game after this entry, for filters.
         state: i32,
         /// The time of the entry, in microseconds since 1970-01-01T00:00:00Z.
@@ -252,6 +327,28 @@ pub enum Write {
         /// The answer, opaque to the store. Limit: 64 KiB.
         answer: Vec<u8>,
     },
+}
+
+/// The end of a game that nobody needs any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deletion {
+    /// The game.
+    pub key: GameKey,
+    /// Identifies the request, within the platform. Required. Limit: 128 bytes.
+    pub request_id: String,
+    /// The sequence of the last entry when it was decided that the game can go.
+    pub expected_sequence: i64,
+    /// The link of that entry, or of the genesis.
+    pub previous: [u8; 32],
+    /// The time of the deletion, in microseconds since 1970-01-01T00:00:00Z.
+    pub delete_time_us: i64,
+}
+
+/// What is left of a game that was deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tombstone {
+    /// When it was deleted, in microseconds since 1970-01-01T00:00:00Z.
+    pub delete_time_us: i64,
 }
 
 /// The answer to an [`Append`].
@@ -279,6 +376,8 @@ pub struct Answer {
     pub sequence: i64,
     /// What was stored.
     pub body: AnswerBody,
+    /// The text about persons that belongs to the entry, where it is kept.
+    pub private: Option<PrivateText>,
 }
 
 /// What an [`Answer`] was.
@@ -302,6 +401,15 @@ pub struct StoredEntry {
     pub bytes: Vec<u8>,
     /// The link of the entry; see [`crate::chain`].
     pub chain: [u8; 32],
+    /// The text about persons that belongs to the entry, where it is kept.
+    pub private: Option<PrivateText>,
+}
+
+impl StoredEntry {
+    /// Returns the entry with the text about persons that belongs to it, where it is kept.
+    pub fn whole(&self) -> Cow<'_, [u8]> {
+        whole(&self.bytes, self.private.as_ref())
+    }
 }
 
 /// Which games a list shows. The default shows all.

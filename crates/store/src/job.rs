@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use crate::deadlines::{DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
-use crate::games::{Append, Appended, Created, GameKey, NewGame};
+use crate::games::{Append, Appended, Created, Deletion, GameKey, NewGame, Tombstone, Write};
 use crate::liveness::{Beat, Beaten};
 use crate::load::Permit;
 use crate::questions::OpenQuestion;
@@ -13,6 +13,7 @@ use crate::questions::OpenQuestion;
 pub(crate) enum Job {
     Create(Pending<NewGame, Created, CreateError>),
     Append(Pending<Append, Appended, AppendError>),
+    Delete(Pending<Deletion, Tombstone, AppendError>),
     Postpone(Pending<Postponement, (), AppendError>),
     ClaimDue(Pending<DueClaim, Vec<DueGame>, Fault>),
     ClaimQuestions(Pending<QuestionClaim, Vec<OpenQuestion>, Fault>),
@@ -62,6 +63,7 @@ macro_rules! each {
         match $job {
             Job::Create($pending) => $result,
             Job::Append($pending) => $result,
+            Job::Delete($pending) => $result,
             Job::Postpone($pending) => $result,
             Job::ClaimDue($pending) => $result,
             Job::ClaimQuestions($pending) => $result,
@@ -78,9 +80,25 @@ impl Job {
         match self {
             Self::Create(pending) => Some(&pending.question.key),
             Self::Append(pending) => Some(&pending.question.key),
+            Self::Delete(pending) => Some(&pending.question.key),
             Self::Postpone(pending) => Some(&pending.question.key),
             Self::Settle(pending) => Some(&pending.question.key),
             Self::ClaimDue(_) | Self::ClaimQuestions(_) | Self::Beat(_) | Self::SetBack(_) => None,
+        }
+    }
+
+    /// Says whether text is erased when the job is answered.
+    pub(crate) fn erases(&self) -> bool {
+        match self {
+            Self::Append(pending) => matches!(
+                pending.question.write,
+                Write::Entry {
+                    describes: Some(_),
+                    ..
+                }
+            ),
+            Self::Delete(_) => true,
+            _ => false,
         }
     }
 

@@ -13,6 +13,11 @@
 //!    one appends and the others get [`AppendError::Moved`]. The database itself holds that no
 //!    sequence and no request of a game comes twice.
 //!
+//! Text about persons is kept beside what is hashed, with a salt of its own, so that the two can be
+//! erased and the chain still holds: with the text of a game that is described otherwise, and with
+//! a game that is deleted. What is erased is in none of the files any more when the write is
+//! answered.
+//!
 //! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
 //! [`Deadlines`], [`Liveness`], [`Questions`], [`Integrity`]. Entries are hash-chained from the name and genesis
 //! of their game; see [`chain`].
@@ -45,8 +50,9 @@ pub use ack::{Ack, Read};
 pub use deadlines::{Deadlines, DueGame, Postponement};
 pub use error::{AppendError, CreateError, Fault, InvalidField, OpenError, Problem, ReadError};
 pub use games::{
-    Answer, AnswerBody, Append, Appended, Created, GameHead, GameKey, GamePage, GameRow, Games,
-    ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Write,
+    Answer, AnswerBody, Append, Appended, Created, Deletion, Description, GameHead, GameKey,
+    GamePage, GameRow, Games, ListCursor, ListFilter, NewGame, PrivateText, RequestKey,
+    StoredEntry, Tombstone, Write, whole,
 };
 pub use histogram::Quantiles;
 pub use integrity::{CheckFrom, CheckedGame, CheckedPart, Damage, DamageFound, Integrity};

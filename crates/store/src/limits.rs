@@ -23,6 +23,12 @@ pub const ENTRY_BYTES_MAX: usize = 256 << 10;
 /// The largest stored answer of a refusal, in bytes.
 pub const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
+/// The largest text about persons of a genesis or an entry, in bytes.
+pub const PRIVATE_BYTES_MAX: usize = 1 << 20;
+
+/// The random bytes that are kept with such a text.
+pub const SALT_BYTES: usize = 16;
+
 /// The most labels of one game.
 pub const LABELS_MAX: usize = 32;
 

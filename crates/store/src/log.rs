@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use crate::ack::Read;
 use crate::error::{InvalidField, Problem};
-use crate::games::{GameKey, StoredEntry};
+use crate::games::{GameKey, StoredEntry, Tombstone};
 use crate::limits::LOG_CURSOR_BYTES_MAX;
 
 /// Follows what is committed, by this process and by others.
@@ -20,8 +20,8 @@ pub trait Log: Send + Sync {
     /// [`ReadError`](crate::ReadError) when the store cannot read.
     fn newest(&self) -> Read<'_, LogCursor>;
 
-    /// Returns which games of all platforms got entries after a cursor, in the order of commits,
-    /// without the bytes of the entries: what copies of games are checked with.
+    /// Returns which games of all platforms got entries or were deleted after a cursor, in the
+    /// order of commits, without the bytes of the entries: what copies of games are checked with.
     ///
     /// At most `limit` changes, at most [`PAGE_ROWS_MAX`](crate::limits::PAGE_ROWS_MAX). Where
     /// nothing is newer the page is empty, and its cursor is [`newest`](Self::newest) as of then.
@@ -32,7 +32,9 @@ pub trait Log: Send + Sync {
     fn changes<'a>(&'a self, after: &'a LogCursor, limit: usize) -> Read<'a, ChangePage>;
 
     /// Returns the creations of the games of a platform that have all of some labels, and their
-    /// entries, after a cursor, in the order of commits.
+    /// entries, after a cursor, in the order of commits. Which labels a game has counts when it is
+    /// read; entries that describe a game and deletions are there whatever its labels are. Of a
+    /// game that was deleted nothing is there but that.
     ///
     /// Nothing ever appears before a cursor that was given already: a watcher that goes on from
     /// [`TailPage::next`], or from [`TailEntry::cursor`] after less than a page, misses nothing.
@@ -125,13 +127,13 @@ impl FromStr for LogCursor {
     }
 }
 
-/// A game that got an entry.
+/// A game that got an entry or was deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The game.
     pub key: GameKey,
-    /// The sequence of the entry.
-    pub sequence: i64,
+    /// The sequence of the entry; none where the game was deleted.
+    pub sequence: Option<i64>,
 }
 
 /// One page of changes.
@@ -150,8 +152,11 @@ pub struct TailEntry {
     pub key: GameKey,
     /// The labels of the game, sorted by key.
     pub labels: Vec<(String, String)>,
-    /// The entry. The creation of a game is its entry 0, with the genesis for its bytes.
+    /// The entry. The creation of a game is its entry 0, with the genesis for its bytes; a deletion
+    /// is one without bytes.
     pub entry: StoredEntry,
+    /// What is left of the game, where this is its deletion.
+    pub deleted: Option<Tombstone>,
     /// The place in the log after this entry.
     pub cursor: LogCursor,
 }

@@ -72,6 +72,7 @@ async fn write(store: &dyn Games, game: usize, round: &str, writer: usize) {
         request_id: format!("create {game}"),
         content_hash: [1; 32],
         genesis: vec![b'g'; 100 * game],
+        private: None,
         state: 0,
         labels: vec![("game".into(), game.to_string())],
         create_time_us: game as i64,
@@ -94,6 +95,8 @@ async fn write(store: &dyn Games, game: usize, round: &str, writer: usize) {
             let bytes = text.into_bytes();
             Write::Entry {
                 bytes,
+                private: None,
+                describes: None,
                 state: (count % 5) as i32,
                 update_time_us: count as i64,
                 deadline_us: deadline_of(count),

@@ -22,6 +22,7 @@ mod chain;
 mod clocks;
 mod evidence;
 pub mod limits;
+mod private;
 mod record;
 pub mod record_file;
 mod report;
@@ -144,6 +145,8 @@ impl Verification {
             let text = format!("it is of {:?}, not of {:?}", genesis.name, header.name);
             self.report.fault(Some(0), Subject::Chain, text);
         }
+        let text = (&header.private_text[..], &header.private_salt[..]);
+        private::check(0, &genesis, text, &mut self.report);
         let replay = Replay::begin(&header.genesis).map_err(|error| error.to_string())?;
         let board = Board::begin(&genesis)?;
         let clocks = Clocks::begin(&genesis)?;
@@ -226,6 +229,8 @@ impl Followers {
             stop(Subject::Ruling, text);
             return None;
         }
+        let text = (&entry.private_text[..], &entry.private_salt[..]);
+        private::check(entry.sequence, &event, text, report);
         rulings::check(&mut self.replay, &event, &entry.event, report);
         let mut faults = Vec::new();
         self.clocks.follow(&event, &mut faults);

@@ -1,8 +1,11 @@
 //! Every limit of the checks, in one place. What a record can hold is written down here a second
 //! time, since what made the record is not asked; a test compares the two.
 
-/// The longest part of a record file, in bytes: a genesis of 1 MiB in base64, with room for blanks.
+/// The longest part of a record file, in bytes: a genesis of 1 MiB and its text about persons in
+/// base64, with room for blanks.
 pub const RECORD_PART_BYTES_MAX: u64 = 2 << 20;
+/// The random bytes that text about persons is bound with.
+pub const SALT_BYTES: usize = 16;
 /// The greatest number of problems that are named for one file; of the rest only the number is.
 pub const PROBLEMS_NAMED_MAX: usize = 100;
 /// With more problems than this the rest of a record is no longer judged: who made it up should

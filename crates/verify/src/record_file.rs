@@ -171,6 +171,10 @@ struct Header {
     genesis: Base64,
     #[serde(alias = "chain_hash")]
     chain_hash: Base64,
+    #[serde(alias = "private_text", skip_serializing_if = "Base64::is_empty")]
+    private_text: Base64,
+    #[serde(alias = "private_salt", skip_serializing_if = "Base64::is_empty")]
+    private_salt: Base64,
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -180,6 +184,10 @@ struct Entry {
     event: Base64,
     #[serde(alias = "chain_hash")]
     chain_hash: Base64,
+    #[serde(alias = "private_text", skip_serializing_if = "Base64::is_empty")]
+    private_text: Base64,
+    #[serde(alias = "private_salt", skip_serializing_if = "Base64::is_empty")]
+    private_salt: Base64,
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -215,11 +223,15 @@ impl Part {
                 name: header.name,
                 genesis: header.genesis.0.into(),
                 chain_hash: header.chain_hash.0.into(),
+                private_text: header.private_text.0.into(),
+                private_salt: header.private_salt.0.into(),
             })),
             (None, Some(entry), None) => Some(Kind::Entry(v1::RecordEntry {
                 sequence: entry.sequence.0,
                 event: entry.event.0.into(),
                 chain_hash: entry.chain_hash.0.into(),
+                private_text: entry.private_text.0.into(),
+                private_salt: entry.private_salt.0.into(),
             })),
             (None, None, Some(seal)) => Some(Kind::Seal(v1::RecordSeal {
                 entry_count: seal.entry_count.0,
@@ -246,6 +258,8 @@ impl Part {
                     name: header.name.clone(),
                     genesis: Base64(header.genesis.to_vec()),
                     chain_hash: Base64(header.chain_hash.to_vec()),
+                    private_text: Base64(header.private_text.to_vec()),
+                    private_salt: Base64(header.private_salt.to_vec()),
                 });
             }
             Kind::Entry(entry) => {
@@ -253,6 +267,8 @@ impl Part {
                     sequence: Int64(entry.sequence),
                     event: Base64(entry.event.to_vec()),
                     chain_hash: Base64(entry.chain_hash.to_vec()),
+                    private_text: Base64(entry.private_text.to_vec()),
+                    private_salt: Base64(entry.private_salt.to_vec()),
                 });
             }
             Kind::Seal(seal) => {
@@ -276,6 +292,12 @@ impl Part {
 /// Bytes, as base64 in either alphabet.
 #[derive(Default)]
 struct Base64(Vec<u8>);
+
+impl Base64 {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
 
 impl Serialize for Base64 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -22,6 +22,8 @@ pub enum Subject {
     Board,
     /// The clocks.
     Clock,
+    /// Text about persons.
+    Private,
 }
 
 impl Subject {
@@ -33,6 +35,7 @@ impl Subject {
             Subject::Ruling => "ruling",
             Subject::Board => "board",
             Subject::Clock => "clock",
+            Subject::Private => "private",
         }
     }
 }
@@ -86,6 +89,8 @@ pub struct Report {
     pub is_record: bool,
     /// The number of entries that were read.
     pub entries: i64,
+    /// How many entries, the genesis among them, had text about persons that was erased.
+    pub erased: u64,
     /// What the signature is worth.
     pub signature: SignatureState,
     /// The name of the key, where there is a signature.
@@ -175,6 +180,14 @@ impl fmt::Display for Report {
             if count > named as u64 {
                 writeln!(f, "{file}: {} further {what}", count - named as u64)?;
             }
+        }
+        if self.erased > 0 {
+            let places = if self.erased == 1 { "place" } else { "places" };
+            writeln!(
+                f,
+                "{file}: note: text about persons was erased in {} {places}, which is no problem",
+                self.erased
+            )?;
         }
         match self.signature {
             SignatureState::None if !self.is_record => {}

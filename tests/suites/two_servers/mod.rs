@@ -6,6 +6,7 @@
 
 mod cache;
 mod disk;
+mod forgetting;
 mod log;
 mod platforms;
 mod time;

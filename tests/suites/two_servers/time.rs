@@ -297,6 +297,7 @@ async fn a_damaged_game_stands_in_nobodys_way() {
         request_id: "create-broken".into(),
         content_hash: [0; 32],
         genesis: vec![0xff; 7],
+        private: None,
         state: 1,
         labels: Vec::new(),
         create_time_us: 0,

@@ -3,6 +3,7 @@
 
 mod files;
 mod games;
+mod private;
 mod record;
 mod tampering;
 

@@ -69,7 +69,7 @@ async fn answer_or_leave(
     let settles = match &answered {
         // A game that was stopped over, or that cannot be written to now, is looked at again.
         Ok(()) => !stop.is_cancelled(),
-        Err(ServiceError::GameNotFound { .. }) => true,
+        Err(ServiceError::GameNotFound { .. } | ServiceError::GameDeleted { .. }) => true,
         Err(error) => {
             let game = &question.key.game;
             tracing::warn!(game, %error, "what was found could not be recorded");

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use referee_api::v1;
 use referee_api::v1::ruling::Verdict;
 use referee_record::convert::action::Submitted;
@@ -15,12 +14,13 @@ use referee_record::{PendingEvent, PendingWrite, build_event, hash_action};
 use referee_store::{Append, Appended, GameKey};
 
 use super::feed::RecordedEvent;
-use super::registry::GameRegistry;
+use super::registry::{GameRegistry, sent_of};
 use super::slot::RecordedGame;
 use super::submit::{Arrival, submit};
 use super::timekeeper::Timekeeper;
-use super::writer::{Turn, append_of, request_key, store_write};
+use super::writer::{Turn, append_of, due_by_service, request_key};
 use crate::error::ServiceError;
+use crate::salt;
 
 /// An action, as a message and as the rules know it.
 pub(crate) type Known = (v1::Action, Submitted);
@@ -153,7 +153,7 @@ impl Judged {
                 return Ok(None);
             };
             let judgment = before.folded.game.judge(&submitted.action, now);
-            let pending = build_event(&before.folded, message, judgment, at_us, by)?;
+            let pending = build_event(&before.folded, message, judgment, at_us, by, salt::draw)?;
             let PendingEvent {
                 response,
                 write,
@@ -166,11 +166,10 @@ impl Judged {
                 return Ok(None);
             };
             let chain = referee_store::chain::next(&before.chain, bytes);
-            let sent = Bytes::copy_from_slice(bytes);
-            judged.events.push(RecordedEvent::of(event, sent));
+            judged.events.push(sent_of(event, &write));
             judged.asks |= asks;
             let hash = hash_action(message);
-            let write = store_write(write, ahead_us);
+            let write = due_by_service(write, ahead_us);
             let append = append_of(&key, before, request_key(message), hash, write);
             judged.appends.push(append);
             judged.after = RecordedGame { folded, chain };

@@ -112,6 +112,15 @@ impl GameCache {
         }
     }
 
+    /// Drops the copy of a game that was deleted.
+    pub(crate) fn end(&self, key: &GameKey) {
+        let slot = self.state().places.get(key).and_then(Weak::upgrade);
+        if let Some(slot) = slot {
+            slot.end();
+            self.drop_place(&slot);
+        }
+    }
+
     /// The number of games that are kept, and what they cost in bytes.
     #[cfg(test)]
     pub(crate) fn size(&self) -> (usize, usize) {

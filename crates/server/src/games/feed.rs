@@ -13,11 +13,15 @@ use tokio::sync::{Notify, watch};
 
 use crate::limits;
 
+/// The sequence that stands for the end of a game that was deleted: nothing comes after it.
+pub(crate) const DELETED: i64 = i64::MAX;
+
 /// An event as it is on disk, ready to be sent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RecordedEvent {
     pub(crate) sequence: i64,
-    /// The stored bytes: the contract's `GameEvent`.
+    /// The contract's `GameEvent`: the stored bytes, with the text about persons that belongs to
+    /// them.
     pub(crate) bytes: Bytes,
     /// How the game ended, where it is over after the event.
     pub(crate) end: Option<Arc<v1::Outcome>>,

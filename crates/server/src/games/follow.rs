@@ -12,7 +12,7 @@ use referee_api::v1;
 use referee_record::convert::ruling::write_outcome;
 use referee_store::GameKey;
 
-use super::feed::{Interest, RecordedEvent};
+use super::feed::{DELETED, Interest, RecordedEvent};
 use super::registry::GameRegistry;
 use super::slot::RecordedGame;
 use crate::clock::{Clock, Sleep, us};
@@ -31,12 +31,12 @@ pub(crate) enum Update {
         /// The time of the service, in microseconds since 1970.
         now_us: i64,
     },
-    /// The game is over and everything has been sent.
+    /// The game is over and everything has been sent, or it was deleted.
     End {
         /// The sequence of the last event that was sent.
         sequence: i64,
-        /// How it ended.
-        outcome: Arc<v1::Outcome>,
+        /// How it ended; none where it was deleted.
+        outcome: Option<Arc<v1::Outcome>>,
     },
 }
 
@@ -162,6 +162,12 @@ impl Follower {
     ///
     /// Where the store cannot read.
     pub(crate) async fn at_hand(&mut self) -> Result<Option<Update>, ServiceError> {
+        if *self.interest.newest.borrow() == DELETED {
+            return Ok(Some(Update::End {
+                sequence: self.sent,
+                outcome: None,
+            }));
+        }
         if let Some(snapshot) = self.snapshot.take() {
             return Ok(Some(Update::Snapshot(snapshot)));
         }
@@ -194,7 +200,7 @@ impl Follower {
         let is_due = outcome.confirmed || self.clock.now_us() >= *until_us;
         is_due.then(|| Update::End {
             sequence: self.sent,
-            outcome: Arc::clone(outcome),
+            outcome: Some(Arc::clone(outcome)),
         })
     }
 

@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use referee_store::{Log, LogCursor};
+use referee_store::{Change, Log, LogCursor};
 use tokio::sync::watch;
 
 use super::cache::GameCache;
-use super::feed::Feeds;
+use super::feed::{DELETED, Feeds};
 use crate::error::ServiceError;
 use crate::limits;
 
@@ -69,10 +69,13 @@ impl LogFollower {
                 .changes(&seen, limits::LOG_CHANGES_READ_MAX)
                 .await?;
             let is_last = page.changes.len() < limits::LOG_CHANGES_READ_MAX;
-            for change in page.changes {
-                self.cache.note(&change.key, change.sequence);
-                if let Some(feed) = self.feeds.of(&change.key) {
-                    feed.note(change.sequence);
+            for Change { key, sequence } in page.changes {
+                match sequence {
+                    Some(sequence) => self.cache.note(&key, sequence),
+                    None => self.cache.end(&key),
+                }
+                if let Some(feed) = self.feeds.of(&key) {
+                    feed.note(sequence.unwrap_or(DELETED));
                 }
             }
             self.seen.send_replace(page.next);

@@ -6,6 +6,7 @@
 
 mod batch;
 mod cache;
+mod describe;
 mod feed;
 mod follow;
 mod heartbeat;
@@ -25,18 +26,19 @@ use std::time::Duration;
 use referee_api::v1;
 use referee_record::convert::action::Submitted;
 use referee_record::{Finding, FoldedGame};
-use referee_store::{GameKey, NewGame, ReplicaId, Store};
+use referee_store::{GameKey, NewGame, ReplicaId, Store, Tombstone};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 pub(crate) use self::follow::{Follower, Update, Wish};
 pub(crate) use self::heartbeat::Heartbeat;
-pub(crate) use self::registry::GameRegistry;
+pub(crate) use self::registry::{GameRegistry, sent_bytes};
 pub(crate) use self::slot::RecordedGame;
 pub(crate) use self::submit::Arrival;
 pub(crate) use self::tail::{LogTail, LogUpdate, WatchedGames};
 pub(crate) use self::timekeeper::Timekeeper;
+pub(crate) use self::writer::store_text;
 
 use self::cache::GameCache;
 use self::feed::Feeds;
@@ -164,6 +166,36 @@ impl Games {
             keeper.writer.registry.note(&key, answer.sequence);
             Ok(answer)
         })
+        .await
+    }
+
+    /// Describes a game otherwise, and returns the event that says so. Goes on when the caller goes
+    /// away.
+    pub(crate) async fn update(
+        &self,
+        key: GameKey,
+        request_id: String,
+        update: referee_record::Update,
+        arrival: Arrival,
+    ) -> Result<v1::GameEvent, ServiceError> {
+        let registry = Arc::clone(&self.registry);
+        self.see_through(async move {
+            let request = (request_id.as_str(), &update);
+            describe::update(&registry, &key, request, &arrival).await
+        })
+        .await
+    }
+
+    /// Deletes a game that is over. Goes on when the caller goes away.
+    pub(crate) async fn delete(
+        &self,
+        key: GameKey,
+        request_id: String,
+    ) -> Result<Tombstone, ServiceError> {
+        let (registry, now_us) = (Arc::clone(&self.registry), self.now_us());
+        self.see_through(
+            async move { describe::delete(&registry, &key, &request_id, now_us).await },
+        )
         .await
     }
 

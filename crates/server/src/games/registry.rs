@@ -5,13 +5,17 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use prost::Message;
 use referee_api::v1;
-use referee_record::FoldedGame;
 use referee_record::convert::stored::stored_event;
-use referee_store::{Created, GameKey, Games, NewGame, StoredEntry};
+use referee_record::{FoldedGame, PendingWrite};
+use referee_store::{
+    AppendError, Created, Fault, GameKey, GameRow, Games, NewGame, PrivateText, StoredEntry,
+};
 
 use super::cache::GameCache;
-use super::feed::{Feeds, Interest, RecordedEvent};
+use super::feed::{DELETED, Feeds, Interest, RecordedEvent};
 use super::log::LogFollower;
 use super::slot::{GameSlot, RecordedGame};
 use crate::error::ServiceError;
@@ -65,13 +69,14 @@ impl GameRegistry {
     }
 
     /// Creates a game, or finds the one that the same request created. A repetition gets the game
-    /// as it was created, whatever has happened since.
+    /// as it was created, whatever has happened since, but for text that was erased.
     pub(crate) async fn create(
         &self,
         new: NewGame,
         folded: FoldedGame,
     ) -> Result<v1::Game, ServiceError> {
         let (key, request_id) = (new.key.clone(), new.request_id.clone());
+        let text = new.private.clone();
         let created = self.games.create(new).await;
         let created =
             created.map_err(|error| ServiceError::from_create(error, &key, &request_id))?;
@@ -85,7 +90,10 @@ impl GameRegistry {
                 Ok(view)
             }
             Created::Existing(row) => {
-                let begun = FoldedGame::begin(&row.genesis, row.create_time_us)?;
+                if describes_otherwise(&row, text.as_ref()) {
+                    return Err(ServiceError::RequestIdReused { request_id });
+                }
+                let begun = FoldedGame::begin(&row.whole_genesis(), row.create_time_us)?;
                 Ok(begun.view())
             }
         }
@@ -190,9 +198,53 @@ impl GameRegistry {
         }
     }
 
-    /// Whether anybody follows a game.
-    pub(crate) fn is_followed(&self, key: &GameKey) -> bool {
-        self.feeds.of(key).is_some()
+    /// Drops a game that was deleted, and tells those who follow it.
+    pub(crate) fn end(&self, slot: &Arc<GameSlot>) {
+        slot.end();
+        self.cache.drop_place(slot);
+        self.note(&slot.key, DELETED);
+    }
+
+    /// Why there is no game of this name.
+    pub(crate) async fn missing(&self, key: &GameKey) -> ServiceError {
+        match self.games.tombstone(key).await {
+            Ok(Some(tombstone)) => ServiceError::deleted(key, tombstone),
+            Ok(None) => ServiceError::not_found(key),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Why the store has not taken a write to a game; `request` is the id of the request and the
+    /// sequence that it was judged on.
+    pub(crate) async fn refused(
+        &self,
+        error: AppendError,
+        slot: &Arc<GameSlot>,
+        request: (&str, i64),
+    ) -> ServiceError {
+        match error {
+            AppendError::Deleted => {
+                self.end(slot);
+                return self.missing(&slot.key).await;
+            }
+            AppendError::Fault(Fault::Unknown | Fault::Closed) => slot.forget(),
+            _ => {}
+        }
+        ServiceError::from_append(error, &slot.key, request)
+    }
+
+    /// What those who follow a game are sent of an event that is to be stored: its stored bytes,
+    /// or, where text about persons is kept beside them, the two as one message. None where nobody
+    /// follows the game, or nothing is an event.
+    pub(crate) fn sent(
+        &self,
+        key: &GameKey,
+        event: Option<&v1::GameEvent>,
+        write: &PendingWrite,
+    ) -> Option<RecordedEvent> {
+        let is_entry = matches!(write, PendingWrite::Entry { .. });
+        let (event, _) = event.filter(|_| is_entry).zip(self.feeds.of(key))?;
+        Some(sent_of(event, write))
     }
 
     /// Wakes those who follow a game for a sequence that is on disk, whoever wrote it.
@@ -241,7 +293,9 @@ impl GameRegistry {
         old: &Arc<RecordedGame>,
     ) -> Result<Option<Arc<RecordedGame>>, ServiceError> {
         let head = self.games.head(key).await?;
-        let head = head.ok_or_else(|| ServiceError::not_found(key))?;
+        let Some(head) = head else {
+            return Err(self.missing(key).await);
+        };
         if head.sequence < old.folded.sequence {
             return Ok(None);
         }
@@ -262,12 +316,12 @@ impl GameRegistry {
     ) -> Result<Option<Arc<RecordedGame>>, ServiceError> {
         let Some(row) = self.games.game(&slot.key).await? else {
             self.cache.drop_place(slot);
-            return Err(ServiceError::not_found(&slot.key));
+            return Err(self.missing(&slot.key).await);
         };
         let sequence = row.sequence;
         let is_long = row.genesis.len() > limits::GENESIS_BYTES_INLINE_MAX;
         let begin = move || {
-            let folded = FoldedGame::begin(&row.genesis, row.create_time_us)?;
+            let folded = FoldedGame::begin(&row.whole_genesis(), row.create_time_us)?;
             let chain = referee_store::chain::genesis(&row.key, &row.genesis);
             Ok::<_, ServiceError>(RecordedGame { folded, chain })
         };
@@ -312,7 +366,7 @@ impl GameRegistry {
         let is_long = entries.len() > limits::FOLD_ENTRIES_INLINE_MAX;
         let fold = move || {
             for entry in &entries {
-                let event = stored_event(&entry.bytes)?;
+                let event = stored_event(&entry.whole())?;
                 folded.apply(&event)?;
             }
             Ok(folded)
@@ -321,8 +375,38 @@ impl GameRegistry {
     }
 }
 
+/// Whether a game was created with another description, as far as that is kept.
+fn describes_otherwise(row: &GameRow, text: Option<&PrivateText>) -> bool {
+    let first = row.description.as_ref();
+    let first = first.filter(|description| description.sequence == 0);
+    first.is_some_and(|first| text.is_none_or(|text| text.bytes != first.text.bytes))
+}
+
 /// Makes a stored entry ready to be sent.
 fn recorded_event(entry: StoredEntry) -> Result<RecordedEvent, ServiceError> {
-    let event = stored_event(&entry.bytes)?;
-    Ok(RecordedEvent::of(&event, entry.bytes.into()))
+    let event = stored_event(&entry.whole())?;
+    Ok(RecordedEvent::of(&event, sent_bytes(entry, &event)))
+}
+
+/// An event that is to be stored, as those who follow its game are sent it.
+pub(crate) fn sent_of(event: &v1::GameEvent, write: &PendingWrite) -> RecordedEvent {
+    let bytes = match write {
+        PendingWrite::Entry {
+            bytes,
+            private: None,
+            ..
+        } => Bytes::copy_from_slice(bytes),
+        _ => event.encode_to_vec().into(),
+    };
+    RecordedEvent::of(event, bytes)
+}
+
+/// The bytes in which an event is sent: those that it is stored in, unless text about persons is
+/// kept beside them. Both are then written as one message: not every reader takes two that stand
+/// one behind the other for one.
+pub(crate) fn sent_bytes(entry: StoredEntry, event: &v1::GameEvent) -> Bytes {
+    match entry.private {
+        None => entry.bytes.into(),
+        Some(_) => event.encode_to_vec().into(),
+    }
 }

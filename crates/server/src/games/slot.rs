@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use referee_record::FoldedGame;
 use referee_store::GameKey;
 
+use super::feed::DELETED;
+
 /// What a copy costs beside its moves, in bytes, rounded up.
 const COPY_FIXED_BYTES: usize = 4 << 10;
 
@@ -119,6 +121,13 @@ impl GameSlot {
     /// Drops the copy: it is not what the record has.
     pub(crate) fn forget(&self) {
         self.state().copy = None;
+    }
+
+    /// Notes that the game was deleted: there is no copy of it any more.
+    pub(crate) fn end(&self) {
+        let mut state = self.state();
+        state.copy = None;
+        state.named = DELETED;
     }
 
     /// What the place costs in memory, in bytes.

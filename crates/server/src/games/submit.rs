@@ -10,7 +10,7 @@ use referee_store::GameKey;
 
 use super::slot::{GameSlot, RecordedGame};
 use super::timekeeper::Timekeeper;
-use super::writer::{Submission, Turn, When, read_answer, request_key};
+use super::writer::{Submission, Turn, When, request_key};
 use crate::error::ServiceError;
 use crate::limits;
 
@@ -166,12 +166,7 @@ async fn find_answer(
     let request = request_key(&submission.message);
     let records = keeper.writer.registry.records();
     match records.answer(key, &request).await? {
-        Some(answer) if answer.content_hash == submission.content_hash => {
-            read_answer(&answer).map(Some)
-        }
-        Some(_) => Err(ServiceError::RequestIdReused {
-            request_id: request.id,
-        }),
+        Some(answer) => submission.read_answer(&answer).map(Some),
         None => Ok(None),
     }
 }

@@ -77,6 +77,7 @@ impl House {
             request_id: id.into(),
             content_hash: [0; 32],
             genesis: genesis.encode_to_vec(),
+            private: None,
             state: v1::game::State::Created.into(),
             labels: Vec::new(),
             create_time_us: BEGIN_US,

@@ -264,8 +264,10 @@ impl Timekeeper {
     /// Looks at a clock, and again later where that fails, so that one game does not stand in the
     /// way of others.
     pub(crate) async fn look_or_retry(&self, key: &GameKey) {
-        let Err(error) = self.look_at_clock(key).await else {
-            return;
+        let error = match self.look_at_clock(key).await {
+            // A game that was deleted is due no more.
+            Ok(()) | Err(ServiceError::GameDeleted { .. }) => return,
+            Err(error) => error,
         };
         tracing::error!(
             platform = key.platform,

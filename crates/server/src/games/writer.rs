@@ -6,22 +6,25 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use prost::Message;
 use referee_api::v1;
 use referee_laws::{Action, Judgment, Seat, Time};
 use referee_record::convert::stored::stored_event;
-use referee_record::{Finding, PendingEvent, PendingWrite, answer_of, build_event, hash_action};
+use referee_record::{
+    Finding, PendingEvent, PendingWrite, Private, answer_of, build_event, hash_action,
+    text_of_action,
+};
 use referee_store::{
-    Answer, AnswerBody, Append, AppendError, Appended, Fault, GameKey, RequestKey, Write,
+    Answer, AnswerBody, Append, AppendError, Appended, GameKey, PrivateText, RequestKey, Write,
+    whole,
 };
 use tokio::sync::{MutexGuard, Notify};
 
-use super::feed::RecordedEvent;
 use super::registry::GameRegistry;
 use super::slot::{GameSlot, RecordedGame};
 use crate::error::ServiceError;
 use crate::pool::WorkPool;
+use crate::salt;
 
 /// The turn of one write at a game. What is appended meanwhile comes from other processes.
 pub(crate) struct Turn<'a> {
@@ -57,6 +60,26 @@ impl Submission {
             action,
             principal: "".into(),
         }
+    }
+
+    /// Reads the first answer that the request of the action got.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::RequestIdReused`] where it asked for something else.
+    pub(crate) fn read_answer(
+        &self,
+        answer: &Answer,
+    ) -> Result<v1::SubmitActionResponse, ServiceError> {
+        // Text about persons is compared for as long as it is kept.
+        let kept = answer.private.as_ref().map(|text| &text.bytes);
+        let differs = kept.is_some_and(|kept| text_of_action(&self.message).as_ref() != Some(kept));
+        if answer.content_hash != self.content_hash || differs {
+            return Err(ServiceError::RequestIdReused {
+                request_id: self.message.request_id.clone(),
+            });
+        }
+        read_answer(answer)
     }
 }
 
@@ -106,7 +129,8 @@ impl Writer {
         let is_finding = submission.action.seat == Seat::Referee;
         let judgment = self.judge(game, &submission.action, when.game).await?;
         let (message, by) = (&submission.message, &submission.principal);
-        let pending = build_event(&game.folded, message, judgment, when.event_us, by)?;
+        let at_us = when.event_us;
+        let pending = build_event(&game.folded, message, judgment, at_us, by, salt::draw)?;
         let PendingEvent {
             response,
             write,
@@ -117,21 +141,16 @@ impl Writer {
             return Ok(Some(response));
         }
         let asks = matches!(write, PendingWrite::Entry { asks: true, .. });
-        // Who follows the game is sent what is stored.
-        let stored = match &write {
-            PendingWrite::Entry { bytes, .. } if self.registry.is_followed(&slot.key) => {
-                Some(Bytes::copy_from_slice(bytes))
-            }
-            _ => None,
-        };
+        let sent = self
+            .registry
+            .sent(&slot.key, response.event.as_ref(), &write);
         let (request, hash) = (request_key(&submission.message), submission.content_hash);
-        let write = store_write(write, when.ahead_us);
+        let write = due_by_service(write, when.ahead_us);
         let append = append_of(&slot.key, game, request, hash, write);
         match self.registry.records().append(append).await {
             Ok(Appended::Stored { chain, .. }) => {
-                if let (Some(event), Some(folded)) = (&response.event, after) {
+                if let Some(folded) = after {
                     let game = RecordedGame { folded, chain };
-                    let sent = stored.map(|bytes| RecordedEvent::of(event, bytes));
                     self.registry.go_on(slot, game, sent);
                 }
                 if asks {
@@ -144,19 +163,16 @@ impl Writer {
                     // Another process has recorded it, so the copy is out of date.
                     slot.found_at(game.folded.sequence, answer.sequence);
                 }
-                read_answer(&answer).map(Some)
+                submission.read_answer(&answer).map(Some)
             }
             Err(AppendError::Moved { actual, .. }) => {
                 slot.found_at(game.folded.sequence, actual);
                 Ok(None)
             }
             Err(error) => {
-                if matches!(error, AppendError::Fault(Fault::Unknown | Fault::Closed)) {
-                    slot.forget();
-                }
                 let id = submission.message.request_id.as_str();
                 let request = (id, game.folded.sequence);
-                Err(ServiceError::from_append(error, &slot.key, request))
+                Err(self.registry.refused(error, slot, request).await)
             }
         }
     }
@@ -189,7 +205,7 @@ pub(super) fn append_of(
     game: &RecordedGame,
     request: RequestKey,
     content_hash: [u8; 32],
-    write: Write,
+    write: PendingWrite,
 ) -> Append {
     Append {
         key: key.clone(),
@@ -197,7 +213,7 @@ pub(super) fn append_of(
         previous: game.chain,
         request,
         content_hash,
-        write,
+        write: store_write(write, None),
     }
 }
 
@@ -213,24 +229,46 @@ pub(crate) fn read_answer(answer: &Answer) -> Result<v1::SubmitActionResponse, S
     match &answer.body {
         AnswerBody::Refusal(bytes) => v1::SubmitActionResponse::decode(bytes.as_slice())
             .map_err(|error| ServiceError::damaged(&error.to_string())),
-        AnswerBody::Entry(bytes) => Ok(answer_of(stored_event(bytes)?)),
+        AnswerBody::Entry(bytes) => {
+            let bytes = whole(bytes, answer.private.as_ref());
+            Ok(answer_of(stored_event(&bytes)?))
+        }
     }
 }
 
-/// What the store keeps: the game is due on the time line of the service.
-pub(super) fn store_write(write: PendingWrite, ahead_us: i64) -> Write {
+/// A text about persons, as the store keeps it.
+pub(crate) fn store_text(private: Private) -> PrivateText {
+    PrivateText {
+        salt: private.salt,
+        bytes: private.text,
+    }
+}
+
+/// The same write, due on the time line of the service, of which that of the game is ahead.
+pub(crate) fn due_by_service(mut write: PendingWrite, ahead_us: i64) -> PendingWrite {
+    if let PendingWrite::Entry { deadline_us, .. } = &mut write {
+        *deadline_us = deadline_us.map(|it| it.saturating_sub(ahead_us));
+    }
+    write
+}
+
+/// What is to be stored of a judgment, or of an update, which has the labels of its game.
+pub(crate) fn store_write(write: PendingWrite, describes: Option<Vec<(String, String)>>) -> Write {
     match write {
         PendingWrite::Entry {
             bytes,
+            private,
             state,
             update_time_us,
             deadline_us,
             asks,
         } => Write::Entry {
             bytes,
+            private: private.map(store_text),
+            describes,
             state: state.into(),
             update_time_us,
-            deadline_us: deadline_us.map(|it| it.saturating_sub(ahead_us)),
+            deadline_us,
             asks,
         },
         PendingWrite::Refusal { answer } => Write::Refusal { answer },

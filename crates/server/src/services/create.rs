@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use prost::Message;
 use referee_api::v1;
 use referee_laws::Game;
 use referee_record::convert::time::write_us;
 use referee_record::{
-    FoldedGame, complete_genesis, hash_creation, read_creation, resource_name, state,
+    FoldedGame, complete_genesis, hash_creation, read_creation, resource_name, split, state,
 };
 use referee_store::{GameKey, NewGame};
 use uuid::Uuid;
 
 use super::service::GamesService;
 use crate::error::ServiceError;
-use crate::limits;
+use crate::games::store_text;
 use crate::transport::Caller;
+use crate::{limits, salt};
 
 /// Creates a game, or finds the one that the same request created.
 pub(super) async fn create(
@@ -51,7 +51,8 @@ pub(super) fn new_game(
     create_time_us: i64,
 ) -> (NewGame, FoldedGame) {
     let create_time = Some(write_us(create_time_us));
-    let genesis = complete_genesis(genesis, &game, resource_name(&key.game), create_time);
+    let mut genesis = complete_genesis(genesis, &game, resource_name(&key.game), create_time);
+    let (bytes, private) = split(&mut genesis, salt::draw);
     let folded = FoldedGame {
         genesis: Arc::new(genesis),
         game,
@@ -63,7 +64,8 @@ pub(super) fn new_game(
         key,
         request_id: request.request_id.clone(),
         content_hash: hash_creation(request),
-        genesis: folded.genesis.encode_to_vec(),
+        genesis: bytes,
+        private: private.map(store_text),
         state: state(&folded.game, 0).into(),
         labels: labels
             .map(|(key, value)| (key.clone(), value.clone()))

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use referee_api::v1;
 use referee_api::v1::export_game_response::Kind;
 use referee_record::{REVISION, RecordKey, VERSION, resource_name};
-use referee_store::{GameKey, GameRow, chain};
+use referee_store::{GameKey, GameRow, PrivateText, chain};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ServiceError;
@@ -30,8 +31,9 @@ impl Export {
         key: &GameKey,
         record_key: Option<Arc<RecordKey>>,
     ) -> Result<Export, ServiceError> {
-        let row = games.registry.records().game(key).await?;
-        let row = row.ok_or_else(|| ServiceError::not_found(key))?;
+        let Some(row) = games.registry.records().game(key).await? else {
+            return Err(games.registry.missing(key).await);
+        };
         Ok(Export {
             games,
             record_key,
@@ -58,12 +60,18 @@ impl Export {
             sender.send(message).await.map_err(|_gone| Broken::Gone)
         };
         let mut link = chain::genesis(&row.key, &row.genesis);
+        let (private_text, private_salt) = match &row.description {
+            Some(described) if described.sequence == 0 => told(Some(described.text.clone())),
+            _ => told(None),
+        };
         tell(Kind::Header(v1::RecordHeader {
             format: FORMAT,
             platform: row.key.platform.clone(),
             name: resource_name(&row.key.game),
             genesis: row.genesis.clone().into(),
             chain_hash: link.to_vec().into(),
+            private_text,
+            private_salt,
         }))
         .await?;
         let mut sequence = 0;
@@ -74,7 +82,11 @@ impl Export {
                 .await
                 .map_err(ServiceError::from)?;
             if page.is_empty() {
-                return Err(ServiceError::damaged("an entry is missing").into());
+                return Err(match self.games.registry.missing(&row.key).await {
+                    // It went while it was read.
+                    deleted @ ServiceError::GameDeleted { .. } => deleted.into(),
+                    _ => ServiceError::damaged("an entry is missing").into(),
+                });
             }
             let left = usize::try_from(row.sequence - sequence).unwrap_or(usize::MAX);
             for entry in page.into_iter().take(left) {
@@ -85,10 +97,13 @@ impl Export {
                     return Err(ServiceError::damaged(what).into());
                 }
                 sequence = entry.sequence;
+                let (private_text, private_salt) = told(entry.private);
                 tell(Kind::Entry(v1::RecordEntry {
                     sequence,
                     event: entry.bytes.into(),
                     chain_hash: link.to_vec().into(),
+                    private_text,
+                    private_salt,
                 }))
                 .await?;
             }
@@ -112,6 +127,12 @@ impl Export {
             revision: REVISION.to_owned(),
         })
     }
+}
+
+/// A text about persons and its salt, as they are told beside what is hashed.
+fn told(text: Option<PrivateText>) -> (Bytes, Bytes) {
+    let pair = text.map(|text| (text.bytes.into(), text.salt.to_vec().into()));
+    pair.unwrap_or_default()
 }
 
 /// Why an export ended before its end.

@@ -105,7 +105,9 @@ impl Export {
             for row in page.games {
                 let game = match registry.read_once(&row.key).await {
                     // It was deleted after it was found.
-                    Err(ServiceError::GameNotFound { .. }) => continue,
+                    Err(ServiceError::GameNotFound { .. } | ServiceError::GameDeleted { .. }) => {
+                        continue;
+                    }
                     game => game?,
                 };
                 let mut text = text::write(&self.service, &row.key, game).await?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use referee_api::v1;
 use referee_record::convert::action::read_action;
 use referee_record::convert::time::write_us;
+use referee_record::{Fields, read_update};
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 
@@ -68,9 +69,51 @@ impl v1::game_service_server::GameService for GamesService {
         request: Request<v1::ListGameEventsRequest>,
     ) -> Result<Response<v1::ListGameEventsResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let records = self.games.registry.records();
-        let listed = listing::list_events(records, &caller, request.get_ref()).await?;
+        let registry = &self.games.registry;
+        let listed = listing::list_events(registry, &caller, request.get_ref()).await?;
         Ok(Response::new(listed))
+    }
+
+    async fn update_game(
+        &self,
+        request: Request<v1::UpdateGameRequest>,
+    ) -> Result<Response<v1::UpdateGameResponse>, Status> {
+        let time_us = self.games.now_us();
+        self.check_running()?;
+        let caller = Caller::of(&request)?;
+        let arrival = Arrival {
+            time_us,
+            principal: Arc::clone(caller.principal()),
+        };
+        let request = request.into_inner();
+        tracing::Span::current().record("request_id", &request.request_id);
+        let key = Self::key(&caller, "name", &request.name)?;
+        let update = read_update(&request).map_err(ServiceError::from)?;
+        let (named, id) = (key.clone(), request.request_id);
+        let event = self.games.update(key, id, update, arrival).await?;
+        let game = self.games.read(&named).await?;
+        Ok(Response::new(v1::UpdateGameResponse {
+            game: Some(game.folded.view()),
+            event: Some(event),
+        }))
+    }
+
+    async fn delete_game(
+        &self,
+        request: Request<v1::DeleteGameRequest>,
+    ) -> Result<Response<v1::DeleteGameResponse>, Status> {
+        self.check_running()?;
+        let caller = Caller::of(&request)?;
+        let request = request.into_inner();
+        tracing::Span::current().record("request_id", &request.request_id);
+        let key = Self::key(&caller, "name", &request.name)?;
+        let mut fields = Fields::default();
+        fields.request_id("request_id", &request.request_id);
+        fields.finish().map_err(ServiceError::from)?;
+        let tombstone = self.games.delete(key, request.request_id).await?;
+        Ok(Response::new(v1::DeleteGameResponse {
+            delete_time: Some(write_us(tombstone.delete_time_us)),
+        }))
     }
 
     async fn submit_action(

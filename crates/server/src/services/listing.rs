@@ -9,6 +9,7 @@ use referee_store::{Games, ListCursor, ListFilter};
 use sha2::{Digest, Sha256};
 
 use crate::error::ServiceError;
+use crate::games::GameRegistry;
 use crate::limits;
 use crate::transport::Caller;
 
@@ -45,7 +46,12 @@ pub(super) async fn list(
         cursor = page.next;
         for row in &page.games {
             let last = row.last_entry.as_ref().map(|entry| &entry.bytes[..]);
-            let game = match write_summary(&row.genesis, last, row.state, row.update_time_us) {
+            let update = row.description.as_ref();
+            let update = update.filter(|update| update.sequence > 0);
+            let update = update.map(|update| &update.text.bytes[..]);
+            let genesis = row.whole_genesis();
+            let game = write_summary(&genesis, update, last, row.state, row.update_time_us);
+            let game = match game {
                 // Who reads the game is told. It does not stand in the way of the others.
                 Err(Error::Damaged { what }) => {
                     tracing::error!(game = row.key.game, what, "a damaged game is not listed");
@@ -71,7 +77,7 @@ pub(super) async fn list(
 
 /// Lists the events of a game, oldest first.
 pub(super) async fn list_events(
-    records: &dyn Games,
+    registry: &GameRegistry,
     caller: &Caller,
     request: &v1::ListGameEventsRequest,
 ) -> Result<v1::ListGameEventsResponse, ServiceError> {
@@ -90,8 +96,11 @@ pub(super) async fn list_events(
         Some(&[after]) if after >= 0 => after,
         Some(_) => return Err(ServiceError::InvalidPageToken),
     };
-    let head = records.head(&key).await?;
-    let last = head.ok_or_else(|| ServiceError::not_found(&key))?.sequence;
+    let records = registry.records();
+    let Some(head) = records.head(&key).await? else {
+        return Err(registry.missing(&key).await);
+    };
+    let last = head.sequence;
     let mut events: Vec<v1::GameEvent> = Vec::new();
     let mut bytes = 0;
     'pages: while events.len() < size {
@@ -100,12 +109,13 @@ pub(super) async fn list_events(
             break;
         }
         for entry in page {
-            bytes += entry.bytes.len();
+            let whole = entry.whole();
+            bytes += whole.len();
             if bytes > limits::PAGE_BYTES_MAX && !events.is_empty() {
                 break 'pages;
             }
             after = entry.sequence;
-            events.push(stored_event(&entry.bytes)?);
+            events.push(stored_event(&whole)?);
         }
     }
     let next_page_token = if after < last {

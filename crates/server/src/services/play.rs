@@ -265,7 +265,9 @@ fn frame(update: Update) -> Frame {
         Update::Heartbeat { sequence, now_us } => {
             played(Kind::Heartbeat(heartbeat(sequence, now_us)))
         }
-        Update::End { sequence, outcome } => played(Kind::End(game_end(sequence, &outcome))),
+        Update::End { sequence, outcome } => {
+            played(Kind::End(game_end(sequence, outcome.as_deref())))
+        }
     }
 }
 

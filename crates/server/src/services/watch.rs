@@ -54,7 +54,7 @@ async fn send_all(mut follower: Follower, sender: &Sender<Frame>) {
                 watched(Kind::Heartbeat(heartbeat(sequence, now_us)))
             }
             Ok(Update::End { sequence, outcome }) => {
-                let end = watched(Kind::End(game_end(sequence, &outcome)));
+                let end = watched(Kind::End(game_end(sequence, outcome.as_deref())));
                 // The last message, so that nobody waits for a reader that is gone.
                 let _ = sender.send(end).await;
                 return;
@@ -71,19 +71,19 @@ fn watched(kind: Kind) -> Frame {
     Frame::message(&v1::WatchGameResponse { kind: Some(kind) })
 }
 
-/// The end of a stream, which says whether it is final.
-pub(super) fn game_end(sequence: i64, outcome: &v1::Outcome) -> v1::GameEnd {
-    let finality = if outcome.confirmed {
-        Finality::Final
-    } else if outcome.provisional {
-        Finality::Provisional
-    } else {
-        Finality::Open
+/// The end of a stream, which says whether it is final; of a game that was deleted there is no
+/// outcome.
+pub(super) fn game_end(sequence: i64, outcome: Option<&v1::Outcome>) -> v1::GameEnd {
+    let finality = match outcome {
+        None => Finality::Deleted,
+        Some(outcome) if outcome.confirmed => Finality::Final,
+        Some(outcome) if outcome.provisional => Finality::Provisional,
+        Some(_) => Finality::Open,
     };
     v1::GameEnd {
         sequence,
         finality: finality.into(),
-        outcome: Some(outcome.clone()),
+        outcome: outcome.cloned(),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use referee_api::v1;
 use referee_api::v1::watch_games_response::Kind;
+use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::write_us;
 use referee_record::{Fields, check_labels, resource_name, write_created};
 use referee_store::TailEntry;
 
 use super::service::{GamesService, read_heartbeat};
 use crate::error::ServiceError;
-use crate::games::{LogTail, LogUpdate, WatchedGames};
+use crate::games::{LogTail, LogUpdate, WatchedGames, sent_bytes};
 use crate::limits;
 use crate::transport::{Caller, Frame, Outgoing, Sender};
 
@@ -79,12 +80,19 @@ fn told(cursor: String, kind: Kind) -> Frame {
     })
 }
 
-/// Writes an entry of the log: the creation of a game, or an event in the bytes in which it is
-/// stored.
+/// Writes an entry of the log: the creation of a game, its deletion, or an event in the bytes in
+/// which it is stored.
 fn write_entry(entry: TailEntry) -> Result<Frame, ServiceError> {
     let cursor = entry.cursor.to_string();
+    if let Some(tombstone) = entry.deleted {
+        let deleted = v1::DeletedGame {
+            name: resource_name(&entry.key.game),
+            delete_time: Some(write_us(tombstone.delete_time_us)),
+        };
+        return Ok(told(cursor, Kind::Deleted(deleted)));
+    }
     if entry.entry.sequence == 0 {
-        let game = write_created(&entry.entry.bytes)?;
+        let game = write_created(&entry.entry.whole())?;
         return Ok(told(cursor, Kind::Created(game)));
     }
     let outer = v1::WatchGamesResponse { cursor, kind: None };
@@ -93,7 +101,13 @@ fn write_entry(entry: TailEntry) -> Result<Frame, ServiceError> {
         labels: entry.labels.into_iter().collect(),
         event: None,
     };
-    let bytes = entry.entry.bytes.into();
+    let bytes = match entry.entry.private {
+        None => entry.entry.bytes.into(),
+        Some(_) => {
+            let event = stored_event(&entry.entry.whole())?;
+            sent_bytes(entry.entry, &event)
+        }
+    };
     Ok(Frame::within(
         (&outer, EVENT_FIELD),
         (&inner, EVENT_FIELD),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use prost::Message;
 use referee_api::v1::ErrorReason;
+use referee_record::convert::time::write_us;
 use referee_record::{Error as Invalid, Violation};
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
@@ -105,9 +106,11 @@ impl ServiceError {
                 Parts::new(Code::InvalidArgument, Reason::StreamProtocol, *description)
                     .at(*field, *description)
             }
-            Self::GameNotFound { .. } | Self::NameTaken { .. } | Self::GameFull { .. } => {
-                self.name_parts()
-            }
+            Self::GameNotFound { .. }
+            | Self::GameDeleted { .. }
+            | Self::GameNotFinished { .. }
+            | Self::NameTaken { .. }
+            | Self::GameFull { .. } => self.name_parts(),
             Self::SequenceMismatch { .. } | Self::SequenceAhead { .. } => self.sequence_parts(),
             Self::CursorLost { after } => Parts::new(
                 Code::OutOfRange,
@@ -198,6 +201,21 @@ impl ServiceError {
                 Code::NotFound,
                 Reason::GameNotFound,
                 format!("there is no game {name}"),
+            )
+            .with("name", name),
+            Self::GameDeleted { name, at_us } => {
+                let message = format!("{name} was deleted; its name stays taken");
+                let parts = Parts::new(Code::NotFound, Reason::GameDeleted, message);
+                let parts = parts.with("name", name);
+                match at_us {
+                    Some(at_us) => parts.with("delete_time", write_us(*at_us)),
+                    None => parts,
+                }
+            }
+            Self::GameNotFinished { name } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::GameNotFinished,
+                format!("{name} is not over; end the game before it is deleted"),
             )
             .with("name", name),
             other => invariant_parts(&other.to_string()),

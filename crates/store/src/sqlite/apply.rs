@@ -7,14 +7,20 @@ use rusqlite::{OptionalExtension, params};
 use super::head::Head;
 use super::query::{self, Newest, Standing};
 use super::request::{Digest, Filter, digest};
+use super::texts::Kind;
 use super::writer::Writer;
 use crate::chain;
 use crate::error::{AppendError, CreateError};
-use crate::games::{Answer, Append, Appended, Created, GameKey, GameRow, NewGame, Write};
+use crate::games::{
+    Answer, Append, Appended, Created, Description, GameKey, GameRow, NewGame, PrivateText,
+    RequestKey, Write,
+};
 use crate::limits;
 
 /// What an entry brings beside its bytes.
-struct Effect {
+struct Effect<'a> {
+    private: Option<&'a PrivateText>,
+    describes: Option<&'a [(String, String)]>,
     state: i32,
     update_time_us: i64,
     deadline_us: Option<i64>,
@@ -54,7 +60,14 @@ impl Writer {
             let row = query::game_row(&self.connection, platform, game_id)?;
             return Ok(Ok(Created::Existing(row)));
         }
-        if query::game_id(&self.connection, &game.key)?.is_some() {
+        let request = RequestKey::new(RequestKey::PLATFORM, game.request_id.as_str());
+        if self
+            .platform_request(platform_id, digest(&request))?
+            .is_some()
+        {
+            return Ok(Err(CreateError::RequestIdReused));
+        }
+        if query::any_game_id(&self.connection, &game.key)?.is_some() {
             return Ok(Err(CreateError::NameTaken));
         }
         let chain = chain::genesis(&game.key, &game.genesis);
@@ -73,17 +86,7 @@ impl Writer {
         };
         // Its first write looks it up: many games are created long before they are played.
         self.keep_deadline(&mut head, game.deadline_us)?;
-        Ok(Ok(Created::New(GameRow {
-            key: game.key.clone(),
-            genesis: game.genesis.clone(),
-            state: game.state,
-            labels: game.labels.clone(),
-            sequence: 0,
-            create_time_us: game.create_time_us,
-            update_time_us: game.create_time_us,
-            chain_head: chain,
-            last_entry: None,
-        })))
+        Ok(Ok(Created::New(new_row(game, chain))))
     }
 
     fn insert_game(
@@ -118,19 +121,10 @@ impl Writer {
         self.connection
             .prepare_cached("INSERT INTO heads (game_id, sequence, position) VALUES (?1, 0, 0)")?
             .execute([game_id])?;
-        let mut insert = self.connection.prepare_cached(
-            "INSERT INTO labels (platform_id, key, value, create_time_us, game_id) \
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?;
-        for (key, value) in &game.labels {
-            insert.execute(params![
-                platform_id,
-                key,
-                value,
-                game.create_time_us,
-                game_id
-            ])?;
+        if let Some(text) = &game.private {
+            self.keep_text(game_id, 0, Kind::Description, text)?;
         }
+        self.keep_labels(game_id, 0, &game.labels)?;
         Ok(game_id)
     }
 
@@ -140,10 +134,30 @@ impl Writer {
         append: &Append,
     ) -> rusqlite::Result<Result<Appended, AppendError>> {
         let request = digest(&append.request);
-        self.with_head(&append.key, |writer, head| {
+        let appended = self.with_head(&append.key, |writer, head| {
             writer.append_to(head, append, request)
-        })
-        .map(|result| result.unwrap_or(Err(AppendError::NotFound)))
+        })?;
+        match appended {
+            Some(appended) => Ok(appended),
+            None => self.missing(&append.key).map(Err),
+        }
+    }
+
+    /// Whether the request of a write that describes its game has done something else in the
+    /// platform.
+    fn is_taken(&self, head: &Head, append: &Append, request: Digest) -> rusqlite::Result<bool> {
+        if !matches!(
+            append.write,
+            Write::Entry {
+                describes: Some(_),
+                ..
+            }
+        ) {
+            return Ok(false);
+        }
+        let done = self.platform_request(head.platform_id, request)?;
+        let elsewhere = done.is_some_and(|(game_id, _)| game_id != head.game_id);
+        Ok(elsewhere || self.has_created(head.platform_id, &append.request.id)?)
     }
 
     fn append_to(
@@ -152,6 +166,9 @@ impl Writer {
         append: &Append,
         request: Digest,
     ) -> rusqlite::Result<Result<Appended, AppendError>> {
+        if self.is_taken(head, append, request)? {
+            return Ok(Err(AppendError::RequestIdReused));
+        }
         let met = head.filter.may_have(request.key);
         if met && let Some(newest) = head.newest.iter().find(|it| it.key == request.key) {
             let known = query::entry_answer(&self.connection, head.game_id, newest.position)?;
@@ -171,12 +188,16 @@ impl Writer {
             let stored = match &append.write {
                 Write::Entry {
                     bytes,
+                    private,
+                    describes,
                     state,
                     update_time_us,
                     deadline_us,
                     asks,
                 } => {
                     let effect = Effect {
+                        private: private.as_ref(),
+                        describes: describes.as_deref(),
                         state: *state,
                         update_time_us: *update_time_us,
                         deadline_us: *deadline_us,
@@ -207,7 +228,7 @@ impl Writer {
         append: &Append,
         request: Digest,
         bytes: &[u8],
-        effect: Effect,
+        effect: Effect<'_>,
     ) -> rusqlite::Result<Option<Appended>> {
         let (sequence, position) = (head.sequence + 1, self.last_position + 1);
         let chain = chain::next(&head.chain, bytes);
@@ -228,6 +249,18 @@ impl Writer {
         });
         head.filter.put(request.key);
         self.index_if_due(head)?;
+        let kind = match effect.describes {
+            None => Kind::Remark,
+            Some(labels) => {
+                self.erase_description(head.game_id)?;
+                self.keep_labels(head.game_id, sequence, labels)?;
+                self.note_platform_request(head, request, sequence)?;
+                Kind::Description
+            }
+        };
+        if let Some(text) = effect.private {
+            self.keep_text(head.game_id, sequence, kind, text)?;
+        }
         if effect.state != head.state {
             self.connection
                 .prepare_cached("UPDATE games SET state = ?2 WHERE game_id = ?1")?
@@ -259,7 +292,7 @@ impl Writer {
         request: Digest,
         chain: &[u8; 32],
         bytes: &[u8],
-        effect: &Effect,
+        effect: &Effect<'_>,
     ) -> rusqlite::Result<usize> {
         let statement = if self.last_is_entry {
             "INSERT OR ROLLBACK INTO entries (log_position, platform_id, game_id, sequence, \
@@ -402,6 +435,25 @@ impl Writer {
         };
         head.newest = query::newest(&self.connection, head.game_id, standing, 0)?;
         Ok(Some(head))
+    }
+}
+
+/// Returns a game as it is when it was just created.
+fn new_row(game: &NewGame, chain: [u8; 32]) -> GameRow {
+    GameRow {
+        key: game.key.clone(),
+        genesis: game.genesis.clone(),
+        description: game
+            .private
+            .clone()
+            .map(|text| Description { sequence: 0, text }),
+        state: game.state,
+        labels: game.labels.clone(),
+        sequence: 0,
+        create_time_us: game.create_time_us,
+        update_time_us: game.create_time_us,
+        chain_head: chain,
+        last_entry: None,
     }
 }
 

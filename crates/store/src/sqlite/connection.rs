@@ -13,10 +13,10 @@ use crate::error::OpenError;
 
 /// How long a connection waits for a lock of another. Within our process only recovery and
 /// checkpoints hold such locks, and for moments.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The statements that a connection keeps compiled; more than there are.
-const CACHED_STATEMENTS: usize = 64;
+const CACHED_STATEMENTS: usize = 128;
 
 /// The pages that the writer keeps in memory, as SQLite counts them: negative for KiB.
 const WRITER_CACHE: i64 = -65_536;
@@ -168,6 +168,8 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     set(path, &connection, "journal_mode", "wal", "wal")?;
     set(path, &connection, "synchronous", "full", "2")?;
     set(path, &connection, "foreign_keys", "on", "1")?;
+    // What is deleted is overwritten.
+    set(path, &connection, "secure_delete", "on", "1")?;
     // The writer checkpoints by itself, after it has answered; see `Writer::checkpoint`.
     set(path, &connection, "wal_autocheckpoint", "0", "0")?;
     connection

@@ -55,7 +55,7 @@ impl Writer {
         &mut self,
         postponement: &Postponement,
     ) -> rusqlite::Result<Result<(), AppendError>> {
-        self.with_head(&postponement.key, |writer, head| {
+        let postponed = self.with_head(&postponement.key, |writer, head| {
             if head.sequence != postponement.expected_sequence {
                 return Ok(Err(AppendError::Moved {
                     actual: head.sequence,
@@ -64,8 +64,11 @@ impl Writer {
             }
             writer.set_deadline(head, postponement.deadline_us)?;
             Ok(Ok(()))
-        })
-        .map(|result| result.unwrap_or(Err(AppendError::NotFound)))
+        })?;
+        match postponed {
+            Some(postponed) => Ok(postponed),
+            None => self.missing(&postponement.key).map(Err),
+        }
     }
 
     /// Claims games that may be due by a time, earliest first.

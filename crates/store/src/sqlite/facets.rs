@@ -10,8 +10,8 @@ use crate::check;
 use crate::deadlines::{Deadlines, DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault, ReadError};
 use crate::games::{
-    Answer, Append, Appended, Created, GameHead, GameKey, GamePage, GameRow, Games, ListCursor,
-    ListFilter, NewGame, RequestKey, StoredEntry,
+    Answer, Append, Appended, Created, Deletion, GameHead, GameKey, GamePage, GameRow, Games,
+    ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Tombstone,
 };
 use crate::integrity::{CheckFrom, CheckedPart, Integrity};
 use crate::job::{DueClaim, Job, QuestionClaim, StepBack};
@@ -37,6 +37,20 @@ impl Games for SqliteStore {
         }
         let bytes = check::append_bytes(&append);
         self.committer.write(append, bytes, Job::Append)
+    }
+
+    fn delete(&self, deletion: Deletion) -> Ack<Tombstone, AppendError> {
+        if let Err(invalid) = check::deletion(&deletion) {
+            return Box::pin(std::future::ready(Err(invalid.into())));
+        }
+        self.committer
+            .write(deletion, check::FIXED_BYTES, Job::Delete)
+    }
+
+    fn tombstone<'a>(&'a self, key: &'a GameKey) -> Read<'a, Option<Tombstone>> {
+        let key = key.clone();
+        self.readers
+            .read(move |connection| query::tombstone(connection, &key))
     }
 
     fn answer<'a>(&'a self, key: &'a GameKey, request: &'a RequestKey) -> Read<'a, Option<Answer>> {

@@ -158,6 +158,13 @@ impl Guard {
         self.watched().iter().take(2).try_for_each(Watched::check)
     }
 
+    /// Takes note that the engine itself may have cut the log.
+    pub(super) fn note_truncated(&self) {
+        if let Some(log) = self.watched().get(1) {
+            log.bytes.store(0, Ordering::Release);
+        }
+    }
+
     /// Releases the lock, after the engine has closed the file.
     pub(super) fn release(&self) {
         let file = lock(&self.lock).take();

@@ -378,7 +378,8 @@ impl Walk<'_> {
         mut after: i64,
     ) -> rusqlite::Result<Option<CheckFrom>> {
         let next = format!(
-            "SELECT game_id, EXISTS (SELECT 1 FROM games WHERE games.game_id = {table}.game_id) \
+            "SELECT game_id, EXISTS (SELECT 1 FROM games WHERE games.game_id = {table}.game_id \
+             AND delete_time_us IS NULL) \
              FROM {table} WHERE game_id > ?1 ORDER BY game_id LIMIT 1"
         );
         while self.left > 0 {
@@ -447,7 +448,8 @@ fn next_game(connection: &Connection, after: i64) -> rusqlite::Result<Option<Gam
              due_us, {columns} FROM games LEFT JOIN platforms USING (platform_id) \
              LEFT JOIN geneses USING (game_id) LEFT JOIN heads USING (game_id) \
              LEFT JOIN deadlines USING (game_id) \
-             WHERE games.game_id > ?1 ORDER BY games.game_id LIMIT 1"
+             WHERE games.game_id > ?1 AND delete_time_us IS NULL \
+             ORDER BY games.game_id LIMIT 1"
         ))?
         .query_row([after], read_game)
         .optional()

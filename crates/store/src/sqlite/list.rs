@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, Row, params};
 
-use super::query::{game_row, platform_id};
+use super::query::{entry_bytes, game_row, platform_id};
+use super::texts::{hash_label, label_key};
 use crate::games::{GamePage, ListCursor, ListFilter};
 use crate::limits::{LIST_EXAMINED_MAX, PAGE_BYTES};
 
@@ -22,6 +23,9 @@ pub(super) fn list(
         return Ok(page);
     };
     let range = Range::new(platform_id, filter, after);
+    let key = label_key(connection)?;
+    let labels = filter.labels.iter().map(|label| hash_label(&key, label));
+    let labels: Vec<LabelHash> = labels.collect();
 
     let (mut examined, mut bytes, mut last) = (0, 0, None);
     let mut take = |candidate: ListCursor| {
@@ -31,16 +35,23 @@ pub(super) fn list(
         }
         examined += 1;
         last = Some(candidate);
-        if passes(connection, filter, candidate.id)? {
+        if passes(
+            connection,
+            &filter.states,
+            (platform_id, &labels),
+            candidate,
+        )? {
             let row = game_row(connection, platform, candidate.id)?;
-            let last = row.last_entry.as_ref();
-            bytes += row.genesis.len() + last.map_or(0, |last| last.bytes.len());
+            let description = row.description.as_ref();
+            bytes += row.genesis.len()
+                + row.last_entry.as_ref().map_or(0, entry_bytes)
+                + description.map_or(0, |description| description.text.bytes.len());
             page.games.push(row);
         }
         Ok(true)
     };
-    if let Some((key, value)) = filter.labels.first() {
-        range.labeled(connection, key, value, &mut take)?;
+    if let Some(label) = labels.first() {
+        range.labeled(connection, label, &mut take)?;
     } else if filter.states.is_empty() {
         range.all(connection, &mut take)?;
     } else {
@@ -55,20 +66,30 @@ pub(super) fn list(
     Ok(page)
 }
 
-/// Says whether a game has one of the states and all of the labels.
-fn passes(connection: &Connection, filter: &ListFilter, game_id: i64) -> rusqlite::Result<bool> {
-    if !filter.states.is_empty() {
+/// The hash that a label is found by.
+type LabelHash = [u8; 16];
+
+/// Says whether a game of a platform has one of the states and all of the labels.
+fn passes(
+    connection: &Connection,
+    states: &[i32],
+    (platform_id, labels): (i64, &[LabelHash]),
+    game: ListCursor,
+) -> rusqlite::Result<bool> {
+    if !states.is_empty() {
         let state = connection
             .prepare_cached("SELECT state FROM games WHERE game_id = ?1")?
-            .query_row([game_id], |row| row.get::<_, i32>(0))?;
-        if !filter.states.contains(&state) {
+            .query_row([game.id], |row| row.get::<_, i32>(0))?;
+        if !states.contains(&state) {
             return Ok(false);
         }
     }
-    let mut statement = connection
-        .prepare_cached("SELECT 1 FROM labels WHERE game_id = ?1 AND key = ?2 AND value = ?3")?;
-    for (key, value) in &filter.labels {
-        if !statement.exists(params![game_id, key, value])? {
+    let mut statement = connection.prepare_cached(
+        "SELECT 1 FROM labels WHERE platform_id = ?1 AND label = ?2 AND create_time_us = ?3 \
+         AND game_id = ?4",
+    )?;
+    for label in labels {
+        if !statement.exists(params![platform_id, label, game.create_time_us, game.id])? {
             return Ok(false);
         }
     }
@@ -114,7 +135,7 @@ impl Range {
     ) -> rusqlite::Result<()> {
         let mut statement = connection.prepare_cached(
             "SELECT create_time_us, game_id FROM games INDEXED BY games_by_time \
-             WHERE platform_id = ?1 AND create_time_us >= ?2 \
+             WHERE platform_id = ?1 AND delete_time_us IS NULL AND create_time_us >= ?2 \
              AND (create_time_us, game_id) < (?3, ?4) \
              ORDER BY create_time_us DESC, game_id DESC",
         )?;
@@ -141,13 +162,12 @@ impl Range {
     fn labeled(
         &self,
         connection: &Connection,
-        key: &str,
-        value: &str,
+        label: &LabelHash,
         take: &mut dyn FnMut(ListCursor) -> rusqlite::Result<bool>,
     ) -> rusqlite::Result<()> {
         let mut statement = connection.prepare_cached(
             "SELECT create_time_us, game_id FROM labels \
-             WHERE platform_id = ?1 AND key = ?5 AND value = ?6 AND create_time_us >= ?2 \
+             WHERE platform_id = ?1 AND label = ?5 AND create_time_us >= ?2 \
              AND (create_time_us, game_id) < (?3, ?4) \
              ORDER BY create_time_us DESC, game_id DESC",
         )?;
@@ -161,8 +181,7 @@ impl Range {
             min_create_time_us,
             before.create_time_us,
             before.id,
-            key,
-            value
+            label
         ])?;
         while let Some(row) = rows.next()? {
             if !take(cursor(row)?)? {
@@ -184,7 +203,8 @@ impl Range {
         states.dedup();
         let mut statement = connection.prepare_cached(
             "SELECT create_time_us, game_id FROM games INDEXED BY games_by_state \
-             WHERE platform_id = ?1 AND state = ?5 AND create_time_us >= ?2 \
+             WHERE platform_id = ?1 AND delete_time_us IS NULL AND state = ?5 \
+             AND create_time_us >= ?2 \
              AND (create_time_us, game_id) < (?3, ?4) \
              ORDER BY create_time_us DESC, game_id DESC LIMIT ?6",
         )?;

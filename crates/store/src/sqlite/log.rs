@@ -3,12 +3,14 @@
 //! Positions are cut into blocks, and a table says which blocks have entries of a platform: one
 //! small row for hundreds of entries, where an index over platforms would be one for each entry.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::query::{self, Page};
-use crate::games::{GameKey, StoredEntry};
+use super::query::{self, Page, entry_bytes};
+use super::texts;
+use crate::games::{GameKey, StoredEntry, Tombstone};
 use crate::limits::TAIL_BLOCKS_MAX;
 use crate::log::{Change, ChangePage, LogCursor, TailEntry, TailPage};
 
@@ -86,7 +88,11 @@ pub(super) fn changes(
             "SELECT platforms.name, games.name, sequence, position \
              FROM entries JOIN games USING (game_id) \
              JOIN platforms ON platforms.platform_id = games.platform_id \
-             WHERE position > ?1 ORDER BY position LIMIT ?2",
+             WHERE position > ?1 \
+             UNION ALL SELECT platforms.name, games.name, NULL, log_position \
+             FROM games JOIN platforms USING (platform_id) \
+             WHERE log_position > ?1 AND delete_time_us IS NOT NULL \
+             ORDER BY position LIMIT ?2",
         )?
         .query_map(params![after, limit as i64], |row| {
             last = row.get(3)?;
@@ -129,12 +135,12 @@ pub(super) fn tail(
     let mut next_block = connection.prepare_cached(
         "SELECT block FROM blocks WHERE platform_id = ?1 AND block >= ?2 ORDER BY block LIMIT 1",
     )?;
-    // A creation is the entry 0 of its game; its bytes lie elsewhere. The plus keeps the engine
-    // from walking through all games of the platform.
+    // A creation is the entry 0 of its game; its bytes lie elsewhere. A deletion is there in its
+    // place. The plus keeps the engine from walking through all games of the platform.
     let mut in_block = connection.prepare_cached(
-        "SELECT sequence, position, chain, bytes, game_id FROM entries \
+        "SELECT sequence, position, chain, bytes, game_id, NULL FROM entries \
          WHERE platform_id = ?1 AND position > ?2 AND position <= ?3 \
-         UNION ALL SELECT 0, log_position, chain, NULL, game_id FROM games \
+         UNION ALL SELECT 0, log_position, chain, NULL, game_id, delete_time_us FROM games \
          WHERE +platform_id = ?1 AND log_position > ?2 AND log_position <= ?3 ORDER BY position",
     )?;
     let mut games = TailedGames {
@@ -157,7 +163,7 @@ pub(super) fn tail(
             && let Some(row) = rows.next()?
         {
             if let Some(entry) = games.read(row)? {
-                page.push(entry, |entry| entry.entry.bytes.len());
+                page.push(entry, |entry| entry_bytes(&entry.entry));
             }
         }
         if page.is_full() {
@@ -174,8 +180,17 @@ pub(super) fn tail(
     }))
 }
 
-/// The name of a game and its labels.
-type Named = (String, Vec<(String, String)>);
+/// A game that is met on the way through a log.
+struct TailedGame {
+    name: String,
+    labels: Vec<(String, String)>,
+    /// Whether it has the labels that are asked for.
+    passes: bool,
+    /// Whether it was ever described anew.
+    was_updated: bool,
+    /// Whether its entries have text beside them.
+    has_texts: bool,
+}
 
 /// The games that are met on the way through a log.
 struct TailedGames<'a> {
@@ -183,23 +198,44 @@ struct TailedGames<'a> {
     platform: &'a str,
     /// What a game must have.
     labels: &'a [(String, String)],
-    /// The name and the labels of each game; none where it has other labels.
-    known: HashMap<i64, Option<Named>>,
+    known: HashMap<i64, TailedGame>,
 }
 
 impl TailedGames<'_> {
-    /// Reads an entry from the columns sequence, position, chain, bytes, game_id; none where its
-    /// game has other labels.
+    /// Reads an entry from the columns sequence, position, chain, bytes, game_id, delete_time_us;
+    /// none where its game has other labels.
     fn read(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<TailEntry>> {
         let game_id = row.get(4)?;
-        if !self.known.contains_key(&game_id) {
-            let found = self.find(game_id)?;
-            self.known.insert(game_id, found);
-        }
-        let Some(Some((name, labels))) = self.known.get(&game_id) else {
-            return Ok(None);
+        let game = match self.known.entry(game_id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let game = find(self.connection, self.labels, game_id)?;
+                new.insert(game)
+            }
         };
-        let sequence = row.get(0)?;
+        let (sequence, position) = (row.get(0)?, row.get(1)?);
+        let key = || GameKey::new(self.platform, game.name.as_str());
+        let cursor = cursor_after(position);
+        if let Some(delete_time_us) = row.get(5)? {
+            return Ok(Some(TailEntry {
+                key: key(),
+                labels: Vec::new(),
+                entry: StoredEntry {
+                    sequence: 0,
+                    position,
+                    bytes: Vec::new(),
+                    chain: [0; 32],
+                    private: None,
+                },
+                deleted: Some(Tombstone { delete_time_us }),
+                cursor,
+            }));
+        }
+        let is_told =
+            game.passes || game.was_updated && is_update(self.connection, game_id, sequence)?;
+        if !is_told {
+            return Ok(None);
+        }
         let bytes = match sequence {
             0 => self
                 .connection
@@ -207,29 +243,50 @@ impl TailedGames<'_> {
                 .query_row([game_id], |row| row.get(0))?,
             _ => row.get(3)?,
         };
-        let position = row.get(1)?;
+        let private = match game.has_texts {
+            true => texts::text(self.connection, game_id, sequence)?,
+            false => None,
+        };
         Ok(Some(TailEntry {
-            key: GameKey::new(self.platform, name),
-            labels: labels.clone(),
+            key: key(),
+            labels: game.labels.clone(),
             entry: StoredEntry {
                 sequence,
                 position,
                 bytes,
                 chain: row.get(2)?,
+                private,
             },
-            cursor: cursor_after(position),
+            deleted: None,
+            cursor,
         }))
     }
+}
 
-    fn find(&self, game_id: i64) -> rusqlite::Result<Option<Named>> {
-        let labels = query::labels(self.connection, game_id)?;
-        if !self.labels.iter().all(|label| labels.contains(label)) {
-            return Ok(None);
-        }
-        let name = self
-            .connection
-            .prepare_cached("SELECT name FROM games WHERE game_id = ?1")?
-            .query_row([game_id], |row| row.get(0))?;
-        Ok(Some((name, labels)))
-    }
+fn find(
+    connection: &Connection,
+    wanted: &[(String, String)],
+    game_id: i64,
+) -> rusqlite::Result<TailedGame> {
+    let labels = texts::labels(connection, game_id)?;
+    let name = connection
+        .prepare_cached("SELECT name FROM games WHERE game_id = ?1")?
+        .query_row([game_id], |row| row.get(0))?;
+    let was_updated = connection
+        .prepare_cached("SELECT 1 FROM platform_requests WHERE game_id = ?1 LIMIT 1")?
+        .exists([game_id])?;
+    Ok(TailedGame {
+        name,
+        passes: wanted.iter().all(|label| labels.contains(label)),
+        labels,
+        was_updated,
+        has_texts: texts::has_texts(connection, game_id, -1)?,
+    })
+}
+
+/// Whether an entry describes its game.
+fn is_update(connection: &Connection, game_id: i64, sequence: i64) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM platform_requests WHERE game_id = ?1 AND sequence = ?2")?
+        .exists([game_id, sequence])
 }

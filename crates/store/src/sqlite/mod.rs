@@ -3,12 +3,14 @@
 mod apply;
 mod connection;
 mod deadlines;
+mod delete;
 mod facets;
 mod fault;
 mod guard;
 mod head;
 mod index;
 mod integrity;
+mod keep;
 mod list;
 mod liveness;
 mod log;
@@ -18,6 +20,7 @@ mod questions;
 mod readers;
 mod request;
 mod schema;
+mod texts;
 mod witness;
 mod writer;
 
@@ -89,6 +92,7 @@ impl SqliteStore {
     ///         request_id: "create-1".into(),
     ///         content_hash: [1; 32],
     ///         genesis: b"setup".to_vec(),
+    ///         private: None,
     ///         state: 1,
     ///         labels: vec![("round".into(), "3".into())],
     ///         create_time_us: 1_700_000_000_000_000,
@@ -105,6 +109,8 @@ impl SqliteStore {
     ///         content_hash: [2; 32],
     ///         write: Write::Entry {
     ///             bytes: b"e2e4".to_vec(),
+    ///             private: None,
+    ///             describes: None,
     ///             state: 1,
     ///             update_time_us: 1_700_000_001_000_000,
     ///             deadline_us: None,

@@ -6,8 +6,11 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault;
 use super::request::{Digest, Filter, digest};
+use super::texts;
 use crate::chain::{self, ChainError};
-use crate::games::{Answer, AnswerBody, GameHead, GameKey, GameRow, RequestKey, StoredEntry};
+use crate::games::{
+    Answer, AnswerBody, GameHead, GameKey, GameRow, RequestKey, StoredEntry, Tombstone,
+};
 use crate::limits::PAGE_BYTES;
 
 /// The bytes of a position in a run.
@@ -42,6 +45,35 @@ pub(super) fn platform_id(connection: &Connection, name: &str) -> rusqlite::Resu
 
 /// The number of a game.
 pub(super) fn game_id(connection: &Connection, key: &GameKey) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT game_id FROM games JOIN platforms USING (platform_id) \
+             WHERE platforms.name = ?1 AND games.name = ?2 AND delete_time_us IS NULL",
+        )?
+        .query_row([&key.platform, &key.game], |row| row.get(0))
+        .optional()
+}
+
+/// What is left of a game that was deleted.
+pub(super) fn tombstone(
+    connection: &Connection,
+    key: &GameKey,
+) -> rusqlite::Result<Option<Tombstone>> {
+    connection
+        .prepare_cached(
+            "SELECT delete_time_us FROM games JOIN platforms USING (platform_id) \
+             WHERE platforms.name = ?1 AND games.name = ?2 AND delete_time_us IS NOT NULL",
+        )?
+        .query_row([&key.platform, &key.game], |row| {
+            Ok(Tombstone {
+                delete_time_us: row.get(0)?,
+            })
+        })
+        .optional()
+}
+
+/// The number of a game, also where the game was deleted.
+pub(super) fn any_game_id(connection: &Connection, key: &GameKey) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached(
             "SELECT game_id FROM games JOIN platforms USING (platform_id) \
@@ -112,6 +144,7 @@ pub(super) fn game_row(
                     game: row.get(0)?,
                 },
                 genesis: row.get(1)?,
+                description: None,
                 state: row.get(2)?,
                 labels: Vec::new(),
                 sequence: row.get(5)?,
@@ -129,23 +162,17 @@ pub(super) fn game_row(
                     position: row.get(6)?,
                     bytes: row.get(9)?,
                     chain: game.chain_head,
+                    private: None,
                 });
             }
             Ok(game)
         })?;
-    row.labels = labels(connection, game_id)?;
+    row.description = texts::description(connection, game_id)?;
+    row.labels = texts::labels(connection, game_id)?;
+    if let Some(last) = &mut row.last_entry {
+        last.private = texts::text(connection, game_id, last.sequence)?;
+    }
     Ok(row)
-}
-
-/// The labels of a game, sorted by key.
-pub(super) fn labels(
-    connection: &Connection,
-    game_id: i64,
-) -> rusqlite::Result<Vec<(String, String)>> {
-    connection
-        .prepare_cached("SELECT key, value FROM labels WHERE game_id = ?1 ORDER BY key")?
-        .query_map([game_id], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect()
 }
 
 /// The answer that a request got in the game of this name.
@@ -195,6 +222,7 @@ pub(super) fn indexed_answer(
                     content_hash: row.get(1)?,
                     sequence: row.get(2)?,
                     body: AnswerBody::Refusal(row.get(3)?),
+                    private: None,
                 };
                 Ok((row.get(0)?, answer))
             })
@@ -208,7 +236,7 @@ pub(super) fn entry_answer(
     game_id: i64,
     position: i64,
 ) -> rusqlite::Result<([u8; 8], Answer)> {
-    connection
+    let (rest, mut answer) = connection
         .prepare_cached(
             "SELECT request_rest, content_hash, sequence, bytes FROM entries \
              WHERE position = ?1 AND game_id = ?2",
@@ -218,9 +246,12 @@ pub(super) fn entry_answer(
                 content_hash: row.get(1)?,
                 sequence: row.get(2)?,
                 body: AnswerBody::Entry(row.get(3)?),
+                private: None,
             };
             Ok((row.get(0)?, answer))
-        })
+        })?;
+    answer.private = texts::text(connection, game_id, answer.sequence)?;
+    Ok((rest, answer))
 }
 
 /// A page of the entries of a game. Each is compared with the one before it, so that what was
@@ -249,6 +280,7 @@ pub(super) fn entries(
         "SELECT sequence, position, chain, bytes FROM entries \
          WHERE position = ?1 AND game_id = ?2",
     )?;
+    let has_texts = texts::has_texts(connection, game_id, after)?;
     while !page.is_full() && after < standing.sequence {
         let sequence = after + 1;
         let missing = || fault::damaged(format!("entry {sequence} is missing"));
@@ -258,7 +290,7 @@ pub(super) fn entries(
             None if page.rows.len() == limit => break,
             None => return Err(missing()),
         };
-        let entry = statement
+        let mut entry = statement
             .query_row([place, game_id], stored_entry)
             .optional()?
             .filter(|entry| entry.sequence == sequence)
@@ -267,8 +299,11 @@ pub(super) fn entries(
         if entry.chain != link {
             return Err(fault::damaged(ChainError::Broken { sequence }));
         }
+        if has_texts {
+            entry.private = texts::text(connection, game_id, sequence)?;
+        }
         after = sequence;
-        page.push(entry, |entry| entry.bytes.len());
+        page.push(entry, entry_bytes);
     }
     Ok(page.rows)
 }
@@ -282,6 +317,12 @@ fn chain_at(
     connection
         .prepare_cached("SELECT chain FROM entries WHERE position = ?1 AND game_id = ?2")?
         .query_row(params![position, game_id], |row| row.get(0))
+}
+
+/// The payload of an entry.
+pub(super) fn entry_bytes(entry: &StoredEntry) -> usize {
+    let text = entry.private.as_ref();
+    entry.bytes.len() + text.map_or(0, |text| text.bytes.len())
 }
 
 /// The positions of the entries of a game after a sequence, in order; at most `limit`.
@@ -372,6 +413,7 @@ pub(super) fn stored_entry(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
         position: row.get(1)?,
         chain: row.get(2)?,
         bytes: row.get(3)?,
+        private: None,
     })
 }
 

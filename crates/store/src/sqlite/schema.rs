@@ -7,7 +7,7 @@ const APPLICATION_ID: i64 = 0x7265_6672;
 
 /// The version that the first migration here leads to. Files of versions before it are from
 /// before the first release; nothing leads from them.
-const FIRST_VERSION: i64 = 5;
+const FIRST_VERSION: i64 = 6;
 
 /// The migrations, oldest first. A migration that was released is never edited; a change is a new
 /// one.
@@ -35,6 +35,9 @@ const MIGRATIONS: &[&str] = &[FIRST, CLOCK_STEPS];
 ///
 /// Triggers that run with every entry call no function: where one does, the engine keeps a journal
 /// for undoing the single statement, which costs as much as the entry.
+///
+/// Text about persons is in one table, `texts`, and nowhere else, so that it can be erased for
+/// good; see `texts.rs`. Of labels, by which games are found, the index has keyed hashes.
 const FIRST: &str = "
 CREATE TABLE platforms (
     platform_id INTEGER PRIMARY KEY,
@@ -45,18 +48,25 @@ CREATE TABLE games (
     game_id INTEGER PRIMARY KEY AUTOINCREMENT,
     platform_id INTEGER NOT NULL REFERENCES platforms,
     name TEXT NOT NULL,
-    request_id TEXT NOT NULL,
+    -- None once the game was deleted.
+    request_id TEXT,
     content_hash BLOB NOT NULL,
     state INTEGER NOT NULL,
     create_time_us INTEGER NOT NULL,
     chain BLOB NOT NULL,
-    -- Where the creation is in the log, in one line with the positions of entries.
+    -- Where the creation is in the log, in one line with the positions of entries; once the game
+    -- was deleted, where that is.
     log_position INTEGER NOT NULL UNIQUE,
+    -- When the game was deleted. This row is what is left of it then.
+    delete_time_us INTEGER,
     UNIQUE (platform_id, name),
     UNIQUE (platform_id, request_id)
 ) STRICT;
-CREATE INDEX games_by_time ON games (platform_id, create_time_us, game_id);
-CREATE INDEX games_by_state ON games (platform_id, state, create_time_us, game_id);
+CREATE INDEX games_by_time ON games (platform_id, create_time_us, game_id)
+    WHERE delete_time_us IS NULL;
+CREATE INDEX games_by_state ON games (platform_id, state, create_time_us, game_id)
+    WHERE delete_time_us IS NULL;
+CREATE INDEX deletions ON games (log_position) WHERE delete_time_us IS NOT NULL;
 
 -- Apart from the games, so that a change of state does not rewrite the genesis.
 CREATE TABLE geneses (
@@ -64,15 +74,47 @@ CREATE TABLE geneses (
     bytes BLOB NOT NULL
 ) STRICT;
 
+-- Text about persons, in the order in which it came. Rows are never moved and never deleted: what
+-- is erased is overwritten where it lies.
+CREATE TABLE texts (
+    text_id INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL,
+    bytes BLOB NOT NULL
+) STRICT;
+
+-- Which text belongs to which entry, 0 for the genesis, and what kind it is; see `texts.rs`.
+CREATE TABLE text_places (
+    game_id INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    text_id INTEGER NOT NULL,
+    PRIMARY KEY (game_id, sequence, kind)
+) STRICT, WITHOUT ROWID;
+
+-- The labels of games as hashes with a key, which is of no use elsewhere.
 CREATE TABLE labels (
     platform_id INTEGER NOT NULL,
-    key TEXT NOT NULL,
-    value TEXT NOT NULL,
+    label BLOB NOT NULL,
     create_time_us INTEGER NOT NULL,
     game_id INTEGER NOT NULL REFERENCES games,
-    PRIMARY KEY (platform_id, key, value, create_time_us, game_id)
+    PRIMARY KEY (platform_id, label, create_time_us, game_id)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX labels_by_game ON labels (game_id, key, value);
+CREATE TABLE label_key (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    key BLOB NOT NULL
+) STRICT;
+INSERT INTO label_key VALUES (1, randomblob(32));
+
+-- The requests of a platform that have updated or deleted a game: the sequence of the entry, or -1.
+CREATE TABLE platform_requests (
+    platform_id INTEGER NOT NULL,
+    request INTEGER NOT NULL,
+    request_rest BLOB NOT NULL,
+    game_id INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (platform_id, request)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX platform_requests_by_game ON platform_requests (game_id, sequence);
 
 -- Where each game stands: the sequence and position of its last entry, 0 before the first, the
 -- number of its refusals, and of its newest entries how many there are and the filter over their
@@ -159,6 +201,13 @@ INSERT INTO deleted VALUES (1, 0);
 
 CREATE TRIGGER games_once BEFORE INSERT ON games BEGIN
     SELECT RAISE(ROLLBACK, 'the position of the creation is taken')
+    WHERE NEW.log_position <= (SELECT max(
+        position,
+        coalesce((SELECT max(log_position) FROM games), 0),
+        coalesce((SELECT max(position) FROM entries), 0)) FROM deleted);
+END;
+CREATE TRIGGER games_deleted_once BEFORE UPDATE OF log_position ON games BEGIN
+    SELECT RAISE(ROLLBACK, 'the position of the deletion is taken')
     WHERE NEW.log_position <= (SELECT max(
         position,
         coalesce((SELECT max(log_position) FROM games), 0),
@@ -381,7 +430,7 @@ mod tests {
                 result,
                 Err(SchemaError::Older {
                     found: 2,
-                    oldest: 5
+                    oldest: 6
                 })
             ),
             "{result:?}"
@@ -394,7 +443,7 @@ mod tests {
         migrate_through(&mut connection, &[ONE, TWO]).expect("a new file takes both");
         let result = migrate_through(&mut connection, &[ONE]);
         assert!(
-            matches!(result, Err(SchemaError::Newer { found: 6, known: 5 })),
+            matches!(result, Err(SchemaError::Newer { found: 7, known: 6 })),
             "{result:?}"
         );
     }

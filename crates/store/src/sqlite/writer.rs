@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use foldhash::quality::RandomState;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
+use super::connection::BUSY_TIMEOUT;
 use super::fault;
 use super::guard::Guard;
 use super::head::Head;
@@ -23,6 +25,9 @@ use crate::job::Job;
 /// Copies what it can without waiting for readers.
 const CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
+/// Copies everything, waits for readers, and leaves the log empty.
+const SCRUB: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
 /// The engine behind the queue.
 pub(super) struct Writer {
     pub(super) connection: Connection,
@@ -34,6 +39,8 @@ pub(super) struct Writer {
     /// Whether an entry is known to be there, so that the engine by itself chooses the next one.
     pub(super) last_is_entry: bool,
     pub(super) block: Block,
+    /// Whether text was erased that the files may still have.
+    pub(super) erases: bool,
     published: Published,
     files: Files,
     /// The number by which the engine tells that another connection has written.
@@ -95,12 +102,16 @@ impl Writer {
             last_position,
             last_is_entry: false,
             block: Block::default(),
+            erases: true,
             published,
             files,
             version: 0,
             trust: Trust::Full,
         };
         writer.forget_replicas()?;
+        // A process that died may have erased text that the log still has. Where that cannot go
+        // now, as on a full disk, it is tried again.
+        drop(writer.scrub(BUSY_TIMEOUT));
         writer.version = writer.data_version()?;
         Ok(writer)
     }
@@ -180,6 +191,7 @@ impl Writer {
         match job {
             Job::Create(pending) => pending.answer = Some(self.create(&pending.question)?),
             Job::Append(pending) => pending.answer = Some(self.append(&pending.question)?),
+            Job::Delete(pending) => pending.answer = Some(self.delete(&pending.question)?),
             Job::Postpone(pending) => pending.answer = Some(self.postpone(&pending.question)?),
             Job::ClaimDue(pending) => pending.answer = Some(Ok(self.claim_due(pending.question)?)),
             Job::ClaimQuestions(pending) => {
@@ -217,6 +229,29 @@ impl Writer {
         Failure {
             culprit: culprit.filter(|_| !fault::is_of_all(error)),
             fault: fault::of_write(error, committing),
+        }
+    }
+
+    /// Leaves nothing of what was erased in the files: the tables have it no more, and the
+    /// write-ahead log goes, for which it waits for readers so long.
+    fn scrub(&mut self, patience: Duration) -> Result<(), Fault> {
+        let blocked = self.connection.busy_timeout(patience).and_then(|()| {
+            let mut scrub = self.connection.prepare_cached(SCRUB)?;
+            scrub.query_row([], |row| row.get::<_, bool>(0))
+        });
+        let reset = self.connection.busy_timeout(BUSY_TIMEOUT);
+        match blocked.and_then(|blocked| reset.map(|()| blocked)) {
+            Ok(blocked) => {
+                self.erases = blocked;
+                self.files.guard.note_truncated();
+            }
+            Err(error) => tracing::error!(%error, "what was erased is still in the log"),
+        }
+        // The erasure itself is durable: the same request, sent again, waits for the rest.
+        if self.erases {
+            Err(Fault::Unknown)
+        } else {
+            Ok(())
         }
     }
 
@@ -267,10 +302,23 @@ impl Engine for Writer {
         if before < self.last_position {
             self.published.moved.send_modify(|count| *count += 1);
         }
+        // Repetitions are among them: who asks again whether something is erased waits as well.
+        if self.erases
+            && jobs.iter().any(Job::erases)
+            && let Err(fault) = self.scrub(BUSY_TIMEOUT)
+        {
+            for job in jobs.iter_mut().filter(|job| job.erases()) {
+                job.fail(fault.clone());
+            }
+        }
         Ok(self.connection.total_changes() > changes)
     }
 
     async fn between_batches(&mut self) {
+        if self.erases {
+            // Nobody waits for it who was not told so; what is left is tried again.
+            drop(self.scrub(Duration::ZERO));
+        }
         self.checkpoint_if_due();
         self.bear_witness(false);
     }

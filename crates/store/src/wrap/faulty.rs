@@ -11,8 +11,8 @@ use crate::ack::{Ack, Read};
 use crate::deadlines::{Deadlines, DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
 use crate::games::{
-    Answer, Append, Appended, Created, GameHead, GameKey, GamePage, GameRow, Games, ListCursor,
-    ListFilter, NewGame, RequestKey, StoredEntry,
+    Answer, Append, Appended, Created, Deletion, GameHead, GameKey, GamePage, GameRow, Games,
+    ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Tombstone,
 };
 use crate::integrity::{CheckFrom, CheckedPart, Integrity};
 use crate::limits;
@@ -246,6 +246,14 @@ impl<S: Store> Games for Faulty<S> {
 
     fn append(&self, append: Append) -> Ack<Appended, AppendError> {
         self.write(move |store| store.append(append))
+    }
+
+    fn delete(&self, deletion: Deletion) -> Ack<Tombstone, AppendError> {
+        self.write(move |store| store.delete(deletion))
+    }
+
+    fn tombstone<'a>(&'a self, key: &'a GameKey) -> Read<'a, Option<Tombstone>> {
+        self.store.tombstone(key)
     }
 
     fn answer<'a>(&'a self, key: &'a GameKey, request: &'a RequestKey) -> Read<'a, Option<Answer>> {

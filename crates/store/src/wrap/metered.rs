@@ -10,8 +10,8 @@ use crate::ack::{Ack, Read};
 use crate::deadlines::{Deadlines, DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault, ReadError};
 use crate::games::{
-    Answer, Append, Appended, Created, GameHead, GameKey, GamePage, GameRow, Games, ListCursor,
-    ListFilter, NewGame, RequestKey, StoredEntry,
+    Answer, Append, Appended, Created, Deletion, GameHead, GameKey, GamePage, GameRow, Games,
+    ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Tombstone,
 };
 use crate::histogram::{Histogram, Quantiles};
 use crate::integrity::{CheckFrom, CheckedPart, Integrity};
@@ -64,6 +64,8 @@ pub struct MethodStats {
 enum Method {
     Create,
     Append,
+    Delete,
+    Tombstone,
     Answer,
     Head,
     Game,
@@ -90,6 +92,8 @@ enum Method {
 const NAMES: [&str; Method::Close as usize + 1] = [
     "create",
     "append",
+    "delete",
+    "tombstone",
     "answer",
     "head",
     "game",
@@ -221,6 +225,14 @@ impl<S: Store> Games for Metered<S> {
 
     fn append(&self, append: Append) -> Ack<Appended, AppendError> {
         self.write(Method::Append, self.store.append(append))
+    }
+
+    fn delete(&self, deletion: Deletion) -> Ack<Tombstone, AppendError> {
+        self.write(Method::Delete, self.store.delete(deletion))
+    }
+
+    fn tombstone<'a>(&'a self, key: &'a GameKey) -> Read<'a, Option<Tombstone>> {
+        self.read(Method::Tombstone, self.store.tombstone(key))
     }
 
     fn answer<'a>(&'a self, key: &'a GameKey, request: &'a RequestKey) -> Read<'a, Option<Answer>> {

@@ -51,6 +51,12 @@ pub(crate) async fn compare(store: &SqliteStore, model: &Model) {
             );
         }
     }
+    for (key, tombstone) in &model.tombstones {
+        assert_eq!(store.tombstone(key).await, Ok(Some(*tombstone)));
+        assert_eq!(store.game(key).await, Ok(None));
+        assert_eq!(store.head(key).await, Ok(None));
+        assert_eq!(store.entries(key, 0, 10).await, Ok(Vec::new()));
+    }
     compare_logs(store, model).await;
     for platform in PLATFORMS {
         compare_lists(store, model, platform).await;
@@ -75,6 +81,16 @@ async fn compare_logs(store: &SqliteStore, model: &Model) {
             let page = store.tail(platform, &[], &after, 5).await;
             let page = page.expect("the store reads");
             for it in page.entries {
+                if let Some(tombstone) = it.deleted {
+                    assert_eq!(model.tombstones.get(&it.key), Some(&tombstone));
+                    log.push((it.key, it.entry));
+                    continue;
+                }
+                let game = &model.games[&it.key];
+                let last = game.row.last_entry.as_ref();
+                if let Some(last) = last.filter(|last| last.sequence == it.entry.sequence) {
+                    assert_eq!(it.entry.private, last.private);
+                }
                 assert_eq!(it.labels, model.games[&it.key].row.labels, "{:?}", it.key);
                 log.push((it.key, it.entry));
             }
@@ -86,10 +102,13 @@ async fn compare_logs(store: &SqliteStore, model: &Model) {
         assert!(log.is_sorted_by(|(_, one), (_, next)| one.position < next.position));
         let log: Vec<_> = log
             .into_iter()
-            .map(|(key, it)| (key, it.sequence))
+            .map(|(key, it)| {
+                let is_deleted = model.tombstones.contains_key(&key);
+                (key, (!is_deleted).then_some(it.sequence))
+            })
             .collect();
         let of_platform = changed.iter().filter(|(key, _)| key.platform == platform);
-        let entries = log.iter().filter(|(_, sequence)| *sequence > 0);
+        let entries = log.iter().filter(|(_, sequence)| *sequence != Some(0));
         assert!(entries.eq(of_platform));
         for (key, game) in model
             .games
@@ -99,7 +118,7 @@ async fn compare_logs(store: &SqliteStore, model: &Model) {
             let of_game: Vec<i64> = log
                 .iter()
                 .filter(|it| it.0 == *key)
-                .map(|it| it.1)
+                .filter_map(|it| it.1)
                 .collect();
             // Each begins with its creation.
             assert_eq!(of_game, (0..=game.row.sequence).collect::<Vec<_>>());

@@ -38,6 +38,17 @@ pub(crate) enum Question {
         state: i32,
         deadline: Option<i64>,
         asks: bool,
+        /// A text about persons, where there is one.
+        text: Option<u8>,
+        /// Describes the game, with this label.
+        label: Option<u8>,
+    },
+    /// Expects the sequence before the batch plus `ahead`.
+    Delete {
+        game: Game,
+        request: u8,
+        ahead: i64,
+        time: i64,
     },
     /// Expects the sequence before the batch plus `ahead`.
     Postpone {
@@ -97,9 +108,17 @@ fn question() -> impl Strategy<Value = Question> {
     let append = (
         (game(), 0..2_u8, 0..20_u8, 0..8_u8, -1..5_i64),
         (any::<bool>(), 0..3, deadline(), 0..10_u8, any::<bool>()),
+        (
+            proptest::option::of(0..4_u8),
+            proptest::option::weighted(0.2, 0..2_u8),
+        ),
     );
     let append = append.prop_map(
-        |((game, scope, request, content, ahead), (refusal, state, deadline, astray, asks))| {
+        |(
+            (game, scope, request, content, ahead),
+            (refusal, state, deadline, astray, asks),
+            (text, label),
+        )| {
             Question::Append {
                 game,
                 scope,
@@ -111,9 +130,19 @@ fn question() -> impl Strategy<Value = Question> {
                 state,
                 deadline,
                 asks,
+                text,
+                label,
             }
         },
     );
+    let delete = (game(), 0..9_u8, -1..4_i64, 0..9_i64).prop_map(|(game, request, ahead, time)| {
+        Question::Delete {
+            game,
+            request,
+            ahead,
+            time,
+        }
+    });
     let postpone =
         (game(), -1..3_i64, deadline()).prop_map(|(game, ahead, deadline)| Question::Postpone {
             game,
@@ -138,6 +167,7 @@ fn question() -> impl Strategy<Value = Question> {
     prop_oneof![
         2 => create,
         12 => append,
+        1 => delete,
         2 => postpone,
         1 => beat,
         1 => claim_due,

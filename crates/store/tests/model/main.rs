@@ -6,8 +6,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use referee_store::{
-    Append, Appended, Created, Deadlines, GameKey, Games, Liveness, Log, NewGame, Postponement,
-    Questions, RequestKey, SqliteOptions, SqliteStore, Store, Write,
+    Append, Appended, Created, Deadlines, Deletion, GameKey, Games, Liveness, Log, NewGame,
+    Postponement, PrivateText, Questions, RequestKey, SqliteOptions, SqliteStore, Store, Write,
 };
 
 use compare::{compare, compare_times, strip};
@@ -39,14 +39,26 @@ fn new_game(game: Game, request: u8, content: u8, label: u8, time: i64) -> NewGa
         request_id: format!("r{request}"),
         content_hash: [content; 32],
         genesis: vec![content, request],
+        private: (label == 1).then(|| text_of(request)),
         state: 1,
-        labels: vec![
-            ("label".into(), label.to_string()),
-            ("one".into(), "1".into()),
-        ],
+        labels: labels_of(label),
         create_time_us: time,
         deadline_us: (time > 0).then_some(10 * time),
     }
+}
+
+fn text_of(number: u8) -> PrivateText {
+    PrivateText {
+        salt: [number; 16],
+        bytes: vec![number; 7 * usize::from(number)],
+    }
+}
+
+fn labels_of(label: u8) -> Vec<(String, String)> {
+    vec![
+        ("label".into(), label.to_string()),
+        ("one".into(), "1".into()),
+    ]
 }
 
 /// Writes that were queued, and what the model says to them.
@@ -98,6 +110,25 @@ async fn run_batch(store: &SqliteStore, model: &mut Model, questions: &[Question
                 };
                 queued.push(told, expected);
             }
+            Question::Delete {
+                game,
+                request,
+                ahead,
+                time,
+            } => {
+                let head = model.games.get(&game.key());
+                let head = head.map(|game| game.row.chain_head);
+                let deletion = Deletion {
+                    key: game.key(),
+                    request_id: format!("r{request}"),
+                    expected_sequence: before(game) + ahead,
+                    previous: head.unwrap_or([9; 32]),
+                    delete_time_us: time,
+                };
+                let expected = Told::Deleted(model.delete(deletion.clone()));
+                let ack = store.delete(deletion);
+                queued.push(async { Told::Deleted(ack.await) }, expected);
+            }
             Question::Postpone {
                 game,
                 ahead,
@@ -141,6 +172,8 @@ fn append_of(model: &Model, question: &Question, before: i64, unique: &str) -> A
         state,
         deadline,
         asks,
+        text,
+        label,
     } = *question
     else {
         panic!("an append was asked for: {question:?}")
@@ -152,13 +185,18 @@ fn append_of(model: &Model, question: &Question, before: i64, unique: &str) -> A
         expected_sequence: before + ahead,
         previous: head.filter(|_| !astray).unwrap_or([9; 32]),
         key: game.key(),
-        request: RequestKey::new(scope, format!("r{request}")),
+        request: match label {
+            Some(_) if !refusal => RequestKey::new(RequestKey::PLATFORM, format!("r{request}")),
+            _ => RequestKey::new(scope, format!("r{request}")),
+        },
         content_hash: [content; 32],
         write: if refusal {
             Write::Refusal { answer: bytes }
         } else {
             Write::Entry {
                 bytes,
+                private: text.map(text_of),
+                describes: label.map(labels_of),
                 state,
                 update_time_us: before,
                 deadline_us: deadline,

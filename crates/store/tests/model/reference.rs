@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use referee_store::{
-    Answer, AnswerBody, Append, AppendError, Beat, Beaten, CreateError, Created, DownSpan, DueGame,
-    Fault, GameKey, GameRow, ListFilter, NewGame, OpenQuestion, Postponement, ReplicaId,
-    RequestKey, StoredEntry, Write, chain,
+    Answer, AnswerBody, Append, AppendError, Beat, Beaten, CreateError, Created, Deletion,
+    Description, DownSpan, DueGame, Fault, GameKey, GameRow, ListFilter, NewGame, OpenQuestion,
+    Postponement, ReplicaId, RequestKey, StoredEntry, Tombstone, Write, chain,
 };
 
 use crate::history::HOLD_US;
@@ -14,8 +14,13 @@ use crate::history::HOLD_US;
 #[derive(Default)]
 pub(crate) struct Model {
     pub(crate) games: BTreeMap<GameKey, ModelGame>,
+    pub(crate) tombstones: BTreeMap<GameKey, Tombstone>,
     /// Platform and request id of each creation, with its content and its game.
     creations: BTreeMap<(String, String), ([u8; 32], GameKey)>,
+    /// Platform and request id of each update and deletion, with its game and whether it is a
+    /// deletion.
+    others: BTreeMap<(String, String), (GameKey, bool)>,
+    created: usize,
     /// When each replica gave its last beat, and whether it stopped.
     replicas: BTreeMap<ReplicaId, (i64, bool)>,
     pub(crate) down_spans: Vec<DownSpan>,
@@ -26,6 +31,8 @@ pub(crate) struct ModelGame {
     /// In the order of creation.
     number: usize,
     pub(crate) answers: BTreeMap<RequestKey, Answer>,
+    /// The entries that describe the game.
+    updates: Vec<i64>,
     deadline: Option<i64>,
     /// Until when somebody has claimed it as due.
     held: Option<i64>,
@@ -39,6 +46,7 @@ pub(crate) enum Told {
     Stored { sequence: i64, chain: [u8; 32] },
     Repeated(Answer),
     Refused(AppendError),
+    Deleted(Result<Tombstone, AppendError>),
     Postponed(Result<(), AppendError>),
     Settled(Result<(), Fault>),
 }
@@ -57,13 +65,17 @@ impl Model {
             }
             return Ok(Created::Existing(self.games[key].row.clone()));
         }
-        if self.games.contains_key(&new.key) {
+        if self.others.contains_key(&request) {
+            return Err(CreateError::RequestIdReused);
+        }
+        if self.games.contains_key(&new.key) || self.tombstones.contains_key(&new.key) {
             return Err(CreateError::NameTaken);
         }
         let row = GameRow {
             chain_head: chain::genesis(&new.key, &new.genesis),
             key: new.key.clone(),
             genesis: new.genesis,
+            description: new.private.map(|text| Description { sequence: 0, text }),
             state: new.state,
             labels: new.labels,
             sequence: 0,
@@ -71,11 +83,13 @@ impl Model {
             update_time_us: new.create_time_us,
             last_entry: None,
         };
-        let number = self.games.len();
+        self.created += 1;
+        let number = self.created;
         let game = ModelGame {
             row: row.clone(),
             number,
             answers: BTreeMap::new(),
+            updates: Vec::new(),
             deadline: new.deadline_us,
             held: None,
             question: None,
@@ -86,10 +100,24 @@ impl Model {
     }
 
     pub(crate) fn append(&mut self, append: Append) -> Result<Told, AppendError> {
-        let game = self
-            .games
-            .get_mut(&append.key)
-            .ok_or(AppendError::NotFound)?;
+        let missing = self.missing(&append.key);
+        let game = self.games.get_mut(&append.key).ok_or(missing)?;
+        let request = (append.key.platform.clone(), append.request.id.clone());
+        let describes = matches!(
+            append.write,
+            Write::Entry {
+                describes: Some(_),
+                ..
+            }
+        );
+        if describes {
+            let other = self.others.get(&request);
+            if other.is_some_and(|(key, _)| *key != append.key)
+                || self.creations.contains_key(&request)
+            {
+                return Err(AppendError::RequestIdReused);
+            }
+        }
         if let Some(answer) = game.answers.get(&append.request) {
             if answer.content_hash != append.content_hash {
                 return Err(AppendError::RequestIdReused);
@@ -103,9 +131,12 @@ impl Model {
                 chain: row.chain_head,
             });
         }
+        let mut text = None;
         let body = match append.write {
             Write::Entry {
                 bytes,
+                private,
+                describes,
                 state,
                 update_time_us,
                 deadline_us,
@@ -121,7 +152,26 @@ impl Model {
                     position: 0,
                     bytes: bytes.clone(),
                     chain: row.chain_head,
+                    private: private.clone(),
                 });
+                if let Some(labels) = describes {
+                    row.labels = labels;
+                    row.description = private.clone().map(|text| Description {
+                        sequence: row.sequence,
+                        text,
+                    });
+                    // What described the game before is erased wherever it is told.
+                    for answer in game.answers.values_mut() {
+                        if game.updates.contains(&answer.sequence)
+                            && matches!(answer.body, AnswerBody::Entry(_))
+                        {
+                            answer.private = None;
+                        }
+                    }
+                    game.updates.push(row.sequence);
+                    self.others.insert(request, (append.key, false));
+                }
+                text = private;
                 if asks {
                     game.question = Some((row.sequence, None));
                 }
@@ -137,14 +187,57 @@ impl Model {
             content_hash: append.content_hash,
             sequence: row.sequence,
             body,
+            private: text,
         };
         game.answers.insert(append.request, answer);
         Ok(stored)
     }
 
+    fn missing(&self, key: &GameKey) -> AppendError {
+        match self.tombstones.contains_key(key) {
+            true => AppendError::Deleted,
+            false => AppendError::NotFound,
+        }
+    }
+
+    pub(crate) fn delete(&mut self, deletion: Deletion) -> Result<Tombstone, AppendError> {
+        let key = &deletion.key;
+        let request = (key.platform.clone(), deletion.request_id.clone());
+        let platform_is_known = self.creations.keys().any(|it| it.0 == key.platform)
+            || self.tombstones.keys().any(|it| it.platform == key.platform);
+        if !platform_is_known {
+            return Err(AppendError::NotFound);
+        }
+        match (self.others.get(&request), self.tombstones.get(key)) {
+            (Some((of, true)), Some(tombstone)) if of == key => return Ok(*tombstone),
+            (Some(_), _) => return Err(AppendError::RequestIdReused),
+            (None, Some(_)) => return Err(AppendError::Deleted),
+            (None, None) => {}
+        }
+        if self.creations.contains_key(&request) {
+            return Err(AppendError::RequestIdReused);
+        }
+        let row = &self.games.get(key).ok_or(AppendError::NotFound)?.row;
+        if (row.sequence, row.chain_head) != (deletion.expected_sequence, deletion.previous) {
+            return Err(AppendError::Moved {
+                actual: row.sequence,
+                chain: row.chain_head,
+            });
+        }
+        let tombstone = Tombstone {
+            delete_time_us: deletion.delete_time_us,
+        };
+        self.games.remove(key);
+        self.creations.retain(|_, (_, of)| of != key);
+        self.others.retain(|_, (of, _)| of != key);
+        self.others.insert(request, (key.clone(), true));
+        self.tombstones.insert(key.clone(), tombstone);
+        Ok(tombstone)
+    }
+
     pub(crate) fn postpone(&mut self, postponement: Postponement) -> Result<(), AppendError> {
-        let game = self.games.get_mut(&postponement.key);
-        let game = game.ok_or(AppendError::NotFound)?;
+        let missing = self.missing(&postponement.key);
+        let game = self.games.get_mut(&postponement.key).ok_or(missing)?;
         if game.row.sequence != postponement.expected_sequence {
             return Err(AppendError::Moved {
                 actual: game.row.sequence,

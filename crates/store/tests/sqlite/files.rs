@@ -77,7 +77,7 @@ async fn stores_of_other_versions_are_left_alone() {
             error,
             OpenError::NewerSchema {
                 found: 99,
-                known: 6,
+                known: 7,
                 ..
             }
         ),
@@ -93,7 +93,7 @@ async fn stores_of_other_versions_are_left_alone() {
             error,
             OpenError::OlderSchema {
                 found: 2,
-                oldest: 5,
+                oldest: 6,
                 ..
             }
         ),

@@ -2,6 +2,7 @@
 
 mod damage;
 mod files;
+mod forget;
 mod reopening;
 #[path = "../suite/mod.rs"]
 mod suite;

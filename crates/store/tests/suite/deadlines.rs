@@ -10,6 +10,8 @@ const HOLD_US: i64 = 1_000;
 fn timed(key: &GameKey, expected_sequence: i64, deadline_us: Option<i64>) -> Append {
     let write = Write::Entry {
         bytes: b"timed".to_vec(),
+        private: None,
+        describes: None,
         state: 1,
         update_time_us: 1,
         deadline_us,

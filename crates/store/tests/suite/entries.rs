@@ -19,6 +19,8 @@ pub(crate) async fn appends_in_sequence(store: &dyn Store) {
     for sequence in 1..=5 {
         let write = Write::Entry {
             bytes: vec![sequence as u8; 3],
+            private: None,
+            describes: None,
             state: 10 + sequence as i32 / 3,
             update_time_us: 2_000 + sequence,
             deadline_us: None,
@@ -101,6 +103,7 @@ pub(crate) async fn repeats_the_answer_of_an_entry(store: &dyn Store) {
         content_hash: hash(2),
         sequence: 1,
         body: AnswerBody::Entry(b"entry 1 of g".to_vec()),
+        private: None,
     };
     // At whatever sequence the repetition was judged, and whatever it would write now.
     let write = Write::Refusal {

@@ -139,6 +139,7 @@ pub(crate) async fn takes_what_is_within_bounds(store: &dyn Store) {
             key: GameKey::new(platform, name),
             request_id: request_id.clone(),
             genesis: vec![7; 1 << 20],
+            private: None,
             labels,
             create_time_us: i64::MAX,
             state: i32::MIN,
@@ -152,6 +153,8 @@ pub(crate) async fn takes_what_is_within_bounds(store: &dyn Store) {
     for (n, bytes) in entries.into_iter().enumerate() {
         let write = Write::Entry {
             bytes,
+            private: None,
+            describes: None,
             state: i32::MAX,
             update_time_us: i64::MIN,
             deadline_us: None,

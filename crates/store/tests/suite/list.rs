@@ -69,6 +69,8 @@ pub(crate) async fn lists_by_filter(store: &dyn Store) {
     for (name, state) in [("b", 2), ("c", 3), ("d", 2)] {
         let write = Write::Entry {
             bytes: Vec::new(),
+            private: None,
+            describes: None,
             state,
             update_time_us: 99,
             deadline_us: None,

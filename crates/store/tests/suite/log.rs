@@ -201,7 +201,7 @@ pub(crate) async fn tells_what_changed(store: &dyn Store) {
     for sequence in 0..10 {
         for key in [&here, &there] {
             let (sequence, _, _) = store_one(store, entry(key, sequence)).await;
-            let key = key.clone();
+            let (key, sequence) = (key.clone(), Some(sequence));
             expected.push(Change { key, sequence });
         }
     }

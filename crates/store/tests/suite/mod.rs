@@ -120,6 +120,7 @@ pub(crate) fn new_game(platform: &str, game: &str) -> NewGame {
         request_id: format!("create {game}"),
         content_hash: hash(1),
         genesis: format!("genesis of {game}").into_bytes(),
+        private: None,
         state: 1,
         labels: Vec::new(),
         create_time_us: 1_000,
@@ -170,6 +171,8 @@ pub(crate) fn writing(key: &GameKey, expected_sequence: i64, id: &str, write: Wr
 pub(crate) fn bytes(bytes: impl Into<Vec<u8>>) -> Write {
     Write::Entry {
         bytes: bytes.into(),
+        private: None,
+        describes: None,
         state: 1,
         update_time_us: 0,
         deadline_us: None,
@@ -182,6 +185,8 @@ pub(crate) fn entry(key: &GameKey, expected_sequence: i64) -> Append {
     let sequence = expected_sequence.saturating_add(1);
     let write = Write::Entry {
         bytes: format!("entry {sequence} of {}", key.game).into_bytes(),
+        private: None,
+        describes: None,
         state: 1,
         update_time_us: 2_000_i64.saturating_add(expected_sequence),
         deadline_us: None,

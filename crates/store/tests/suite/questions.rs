@@ -11,6 +11,8 @@ const HOLD_US: i64 = 1_000;
 pub(crate) fn asking(key: &GameKey, expected_sequence: i64) -> Append {
     let write = Write::Entry {
         bytes: b"asks".to_vec(),
+        private: None,
+        describes: None,
         state: 1,
         update_time_us: 1,
         deadline_us: None,

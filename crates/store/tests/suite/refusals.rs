@@ -33,6 +33,7 @@ pub(crate) async fn repeats_the_answer_of_a_refusal(store: &dyn Store) {
         content_hash: hash(3),
         sequence: 0,
         body: AnswerBody::Refusal(b"no to bad".to_vec()),
+        private: None,
     };
     for sequence in 0..3 {
         // Even if the move would be legal by now.

@@ -56,9 +56,19 @@ fn indented(lines: &[String]) -> String {
 /// Says what happened: the move as it was played, or the action.
 fn happened(event: &v1::GameEvent) -> String {
     let Some(played) = &event.r#move else {
-        return match &event.action {
-            Some(action) => actions::describe(action),
-            None => format!("{} acts", seat_name(v1::Seat::Referee)),
+        return match (&event.action, &event.update) {
+            (Some(action), _) => actions::describe(action),
+            (None, Some(update)) => {
+                let changed = update
+                    .update_mask
+                    .as_ref()
+                    .map(|mask| mask.paths.join(", "));
+                format!(
+                    "platform changes {}",
+                    one_line(&changed.unwrap_or_default())
+                )
+            }
+            (None, None) => format!("{} acts", seat_name(v1::Seat::Referee)),
         };
     };
     let mut text = match number(&event.fen) {

@@ -185,6 +185,7 @@ pub(super) fn finality_of(end: &v1::GameEnd) -> String {
         Finality::Final => "final".to_owned(),
         Finality::Provisional => "provisional: a proof or the arbiter can change it".to_owned(),
         Finality::Open => "not confirmed: the arbiter can still correct it".to_owned(),
+        Finality::Deleted => "deleted: nothing more is told of it".to_owned(),
         Finality::Unspecified => plain(end.finality().as_str_name(), "FINALITY_"),
     }
 }

@@ -213,8 +213,12 @@ impl Watcher<'_> {
 }
 
 fn describe_end(end: &v1::GameEnd) -> String {
-    let outcome = end.outcome.clone().unwrap_or_default();
     let finality = show::finality_of(end);
-    let sign = words::result_sign(outcome.result());
-    format!(" end  {sign}, {finality}\n")
+    match &end.outcome {
+        Some(outcome) => format!(
+            " end  {}, {finality}\n",
+            words::result_sign(outcome.result())
+        ),
+        None => format!(" end  {finality}\n"),
+    }
 }
