@@ -2,14 +2,16 @@
 //! sees of it. It can also lose answers, as a connection does that breaks behind a write.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_store::{
-    Ack, Answer, Append, AppendError, Appended, Beat, Beaten, ChangePage, CreateError, Created,
-    Deadlines, Deletion, DownSpan, DueGame, Fault, GameHead, GameKey, GamePage, GameRow, Games,
-    ListCursor, ListFilter, Liveness, Log, LogCursor, NewGame, OpenQuestion, Postponement,
-    Questions, Read, Ready, RequestKey, Store, StoreStats, StoredEntry, TailPage, Tombstone,
+    Ack, Answer, Append, AppendError, Appended, BackUpError, BackedUp, Beat, Beaten, ChangePage,
+    Course, CreateError, Created, Deadlines, Deletion, DownSpan, DueGame, Fault, GameHead, GameKey,
+    GamePage, GameRow, Games, ListCursor, ListFilter, Liveness, Log, LogCursor, NewGame,
+    OpenQuestion, Postponement, Questions, Read, Ready, RequestKey, Store, StoreStats, StoredEntry,
+    TailPage, Tombstone, Upkeep, VerifyCursor, VerifyPage,
 };
 use tokio::sync::watch;
 
@@ -214,6 +216,16 @@ impl Questions for Apart {
 
     fn settle_question(&self, key: GameKey, sequence: i64) -> Ack<(), Fault> {
         self.store.settle_question(key, sequence)
+    }
+}
+
+impl Upkeep for Apart {
+    fn back_up(&self, target: PathBuf, course: Arc<Course>) -> Ack<BackedUp, BackUpError> {
+        self.store.back_up(target, course)
+    }
+
+    fn verify<'a>(&'a self, from: &'a VerifyCursor, course: Arc<Course>) -> Read<'a, VerifyPage> {
+        self.store.verify(from, course)
     }
 }
 

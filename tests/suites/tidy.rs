@@ -124,6 +124,10 @@ const CLOCKS: &[(&str, &str)] = &[
         "shows how long a count will take",
     ),
     ("crates/server/src/clock.rs", "the clock of the service"),
+    (
+        "crates/store/src/sqlite/backup.rs",
+        "a copy rests beside the moves, on a thread of its own",
+    ),
 ];
 
 /// Tests that need real time, each with its reason. All others run on the virtual time of the

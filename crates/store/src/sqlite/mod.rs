@@ -1,11 +1,13 @@
 //! The embedded engine: one SQLite file, one writer thread, a few readers.
 
 mod apply;
+mod backup;
 mod connection;
 mod deadlines;
 mod delete;
 mod facets;
 mod fault;
+mod file;
 mod head;
 mod index;
 mod keep;
@@ -19,6 +21,8 @@ mod readers;
 mod request;
 mod schema;
 mod texts;
+mod upkeep;
+mod verify;
 mod writer;
 
 use std::path::Path;
@@ -27,6 +31,7 @@ use std::sync::atomic::AtomicI64;
 
 use tokio::sync::watch;
 
+pub use self::file::StoreFile;
 pub use self::options::SqliteOptions;
 use self::readers::Readers;
 use self::writer::{Published, Writer};

@@ -1,6 +1,6 @@
 //! A few read-only connections, each used by one read at a time on a blocking thread.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
@@ -84,6 +84,11 @@ impl Readers {
                 })),
             }
         })
+    }
+
+    /// The file that is read.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Returns how many reads run or wait.

@@ -1,5 +1,6 @@
 //! A store whose disk is slow or fails, when a test says so or by chance.
 
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,6 +20,7 @@ use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
 use crate::store::{Ready, Store, StoreStats};
+use crate::upkeep::{BackUpError, BackedUp, Course, Upkeep, VerifyCursor, VerifyPage};
 
 /// A store over `S` whose writes wait and fail as its [`Disk`] and its [`FaultPlan`] say. Reads go
 /// to the store below at once, and show what is there.
@@ -353,6 +355,17 @@ impl<S: Store> Questions for Faulty<S> {
 
     fn settle_question(&self, key: GameKey, sequence: i64) -> Ack<(), Fault> {
         self.write(move |store| store.settle_question(key, sequence))
+    }
+}
+
+/// Copies and verifications read, and go to the store below at once.
+impl<S: Store> Upkeep for Faulty<S> {
+    fn back_up(&self, target: PathBuf, course: Arc<Course>) -> Ack<BackedUp, BackUpError> {
+        self.store.back_up(target, course)
+    }
+
+    fn verify<'a>(&'a self, from: &'a VerifyCursor, course: Arc<Course>) -> Read<'a, VerifyPage> {
+        self.store.verify(from, course)
     }
 }
 

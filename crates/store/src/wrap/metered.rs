@@ -1,5 +1,6 @@
 //! A store that counts and times its calls.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,6 +19,7 @@ use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
 use crate::store::{Ready, Store, StoreStats};
+use crate::upkeep::{BackUpError, BackedUp, Course, Upkeep, VerifyCursor, VerifyPage};
 
 /// A store over `S` that counts the calls of each method and how long their answers take.
 ///
@@ -80,6 +82,8 @@ enum Method {
     DownSpans,
     ClaimQuestions,
     SettleQuestion,
+    BackUp,
+    Verify,
     Ready,
     Close,
 }
@@ -105,6 +109,8 @@ const NAMES: [&str; Method::Close as usize + 1] = [
     "down_spans",
     "claim_questions",
     "settle_question",
+    "back_up",
+    "verify",
     "ready",
     "close",
 ];
@@ -136,6 +142,12 @@ impl MayBeFault for CreateError {
 impl MayBeFault for AppendError {
     fn is_fault(&self) -> bool {
         matches!(self, Self::Fault(_))
+    }
+}
+
+impl MayBeFault for BackUpError {
+    fn is_fault(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Io { .. })
     }
 }
 
@@ -335,6 +347,16 @@ impl<S: Store> Questions for Metered<S> {
     fn settle_question(&self, key: GameKey, sequence: i64) -> Ack<(), Fault> {
         let ack = self.store.settle_question(key, sequence);
         self.write(Method::SettleQuestion, ack)
+    }
+}
+
+impl<S: Store> Upkeep for Metered<S> {
+    fn back_up(&self, target: PathBuf, course: Arc<Course>) -> Ack<BackedUp, BackUpError> {
+        self.write(Method::BackUp, self.store.back_up(target, course))
+    }
+
+    fn verify<'a>(&'a self, from: &'a VerifyCursor, course: Arc<Course>) -> Read<'a, VerifyPage> {
+        self.read(Method::Verify, self.store.verify(from, course))
     }
 }
 

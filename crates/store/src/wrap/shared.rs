@@ -1,5 +1,6 @@
 //! A store behind an `Arc` is a store, so that wrappers go around a `dyn Store` too.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -15,6 +16,7 @@ use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
 use crate::store::{Ready, Store, StoreStats};
+use crate::upkeep::{BackUpError, BackedUp, Course, Upkeep, VerifyCursor, VerifyPage};
 
 impl<S: Store + ?Sized> Games for Arc<S> {
     fn create(&self, game: NewGame) -> Ack<Created, CreateError> {
@@ -131,6 +133,16 @@ impl<S: Store + ?Sized> Questions for Arc<S> {
 
     fn settle_question(&self, key: GameKey, sequence: i64) -> Ack<(), Fault> {
         (**self).settle_question(key, sequence)
+    }
+}
+
+impl<S: Store + ?Sized> Upkeep for Arc<S> {
+    fn back_up(&self, target: PathBuf, course: Arc<Course>) -> Ack<BackedUp, BackUpError> {
+        (**self).back_up(target, course)
+    }
+
+    fn verify<'a>(&'a self, from: &'a VerifyCursor, course: Arc<Course>) -> Read<'a, VerifyPage> {
+        (**self).verify(from, course)
     }
 }
 

@@ -6,6 +6,7 @@ mod reopening;
 #[path = "../suite/mod.rs"]
 mod suite;
 mod uniqueness;
+mod upkeep;
 
 use std::fs;
 use std::path::Path;
