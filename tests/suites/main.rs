@@ -33,6 +33,7 @@
 //! | `questions` | histories that went on after a draw |
 //! | `timekeeping` | flags, bonuses, pauses and down time, to the millisecond |
 //! | `two_servers` | two servers on one store: what one writes, and a disk that is slow or fails |
+//! | `store_care` | copies of stores and their verification, beside games and by themselves |
 //! | `discovery` | reflection in both versions |
 //! | `conformance` | every conformance case, played by `referee conform` |
 //! | `sequences` | the reports whose steps are words, as calls of the service |
@@ -71,6 +72,7 @@ mod required;
 mod rooms;
 mod sequences;
 mod service;
+mod store_care;
 mod tidy;
 mod timekeeping;
 mod two_servers;

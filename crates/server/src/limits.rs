@@ -98,6 +98,13 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 pub const CALL_TIMEOUT_MARGIN: Duration = Duration::from_millis(3);
 /// The longest file with a key, in bytes.
 pub const KEY_FILE_BYTES_MAX: usize = 4_096;
+/// How much longer than it works a copy or a verification of the store rests beside the games: as
+/// long, so that at least half of what the machine can do is left to moves.
+pub const STORE_WORK_REST: u32 = 1;
+/// How often a copy or a verification of the store says how far it is.
+pub const STORE_PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+/// The most files in the folder of copies; whoever may ask for copies cannot fill the disk.
+pub const BACKUPS_MAX: usize = 64;
 /// The entries of a record that are read at once to be exported.
 pub const EXPORT_ENTRIES_READ_MAX: usize = 256;
 /// The streams of games as text that are open at once: each takes some megabytes at most.
