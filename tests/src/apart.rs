@@ -2,15 +2,16 @@
 //! sees of it. It can also lose answers, as a connection does that breaks behind a write.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_store::{
-    Ack, Answer, Append, AppendError, Appended, Beat, Beaten, ChangePage, CheckFrom, CheckedPart,
-    CreateError, Created, Deadlines, Deletion, DownSpan, DueGame, Fault, GameHead, GameKey,
-    GamePage, GameRow, Games, Integrity, ListCursor, ListFilter, Liveness, Log, LogCursor, NewGame,
+    Ack, Answer, Append, AppendError, Appended, BackUpError, BackedUp, Beat, Beaten, ChangePage,
+    Course, CreateError, Created, Deadlines, Deletion, DownSpan, DueGame, Fault, GameHead, GameKey,
+    GamePage, GameRow, Games, ListCursor, ListFilter, Liveness, Log, LogCursor, NewGame,
     OpenQuestion, Postponement, Questions, Read, Ready, RequestKey, Store, StoreStats, StoredEntry,
-    TailPage, Tombstone,
+    TailPage, Tombstone, Upkeep, VerifyCursor, VerifyPage,
 };
 use tokio::sync::watch;
 
@@ -222,13 +223,13 @@ impl Questions for Apart {
     }
 }
 
-impl Integrity for Apart {
-    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
-        self.store.check(from, entries)
+impl Upkeep for Apart {
+    fn back_up(&self, target: PathBuf, course: Arc<Course>) -> Ack<BackedUp, BackUpError> {
+        self.store.back_up(target, course)
     }
 
-    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
-        self.store.check_engine(limit)
+    fn verify<'a>(&'a self, from: &'a VerifyCursor, course: Arc<Course>) -> Read<'a, VerifyPage> {
+        self.store.verify(from, course)
     }
 }
 

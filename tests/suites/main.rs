@@ -34,6 +34,7 @@
 //! | `store_truth` | files that are taken away, replaced, cut, written to or damaged |
 //! | `timekeeping` | flags, bonuses, pauses and down time, to the millisecond |
 //! | `two_servers` | two servers on one store: what one writes, and a disk that is slow or fails |
+//! | `store_care` | copies of stores and their verification, beside games and by themselves |
 //! | `discovery` | reflection in both versions |
 //! | `conformance` | every conformance case, played by `referee conform` |
 //! | `sequences` | the reports whose steps are words, as calls of the service |
@@ -72,6 +73,7 @@ mod required;
 mod rooms;
 mod sequences;
 mod service;
+mod store_care;
 mod store_truth;
 mod tidy;
 mod timekeeping;

@@ -106,6 +106,16 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "what_is_imported_is_exported_again",
         STORY,
     ),
+    (
+        "crates/server/src/transport/status/tests.rs",
+        "errors",
+        DATA,
+    ),
+    (
+        "tests/suites/timekeeping/healing.rs",
+        "a_clock_that_ran_ahead_heals",
+        STORY,
+    ),
     ("tests/suites/ranges.rs", "wrong", DATA),
 ];
 
@@ -124,6 +134,10 @@ const CLOCKS: &[(&str, &str)] = &[
         "shows how long a count will take",
     ),
     ("crates/server/src/clock.rs", "the clock of the service"),
+    (
+        "crates/store/src/sqlite/backup.rs",
+        "a copy rests beside the moves, on a thread of its own",
+    ),
 ];
 
 /// Tests that need real time, each with its reason. All others run on the virtual time of the

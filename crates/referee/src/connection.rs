@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use referee_api::v1::game_service_client::GameServiceClient;
+use referee_api::v1::store_service_client::StoreServiceClient;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Response, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
@@ -77,7 +78,16 @@ impl Server {
 
     /// Connects to the games. A connection that is lost later comes back with the next call.
     pub(crate) async fn games(&self) -> Result<GameServiceClient<Channel>, Failure> {
-        let channel = self.endpoint.connect().await.map_err(|error| {
+        self.connect().await.map(GameServiceClient::new)
+    }
+
+    /// Connects to the care of the store.
+    pub(crate) async fn store(&self) -> Result<StoreServiceClient<Channel>, Failure> {
+        self.connect().await.map(StoreServiceClient::new)
+    }
+
+    async fn connect(&self) -> Result<Channel, Failure> {
+        self.endpoint.connect().await.map_err(|error| {
             let mut text = format!("cannot reach {}: {error}", self.text);
             let mut source = error.source();
             while let Some(error) = source {
@@ -86,8 +96,7 @@ impl Server {
                 source = error.source();
             }
             Failure::Trouble(text)
-        })?;
-        Ok(GameServiceClient::new(channel))
+        })
     }
 
     /// Says an error of the server: its kind, its reason, the fields at fault, and the way out.
@@ -123,6 +132,7 @@ fn way_out(reason: &str) -> Option<&'static str> {
         "GAME_NOT_FOUND" => "a game is named as `referee game create` has printed it",
         "SEQUENCE_MISMATCH" => "look at the game with `referee game show`, and decide again",
         "SEQUENCE_AHEAD" => "leave --after out to begin with the game as it stands",
+        "BACKUP_REFUSED" => "see the log of the server, which names the folder",
         "REQUEST_ID_REUSED" => "leave --request-id out for an action that is new",
         "OVERLOADED" => "the server has as much work as it takes; try again in a while",
         "STORE_UNAVAILABLE" | "DEADLINE_EXCEEDED" | "SHUTTING_DOWN" => {

@@ -30,8 +30,8 @@ const MEANINGS: [(Exit, &str); 5] = [
     ),
     (
         Exit::Found,
-        "something was found: a faulty game, a failed case, a record that does not hold, an action \
-         that does not stand",
+        "something was found: a faulty game, a failed case, a record or a store that does not hold, an \
+         action that does not stand",
     ),
     (
         Exit::Trouble,

@@ -15,6 +15,8 @@ pub(crate) const PERFT_SUITE_BYTES_MAX: u64 = 256 << 20;
 /// The longest file that is read as a checkpoint of `referee perft`, in bytes: a count of 25 digits
 /// for each of the most positions that a count is cut into, and room to spare.
 pub(crate) const CHECKPOINT_BYTES_MAX: u64 = 256 << 20;
+/// The longest silence of a server that copies or verifies its store, in seconds.
+pub(crate) const STORE_SILENCE_SECONDS_MAX: u64 = 60;
 /// How many letters may differ between what was typed and a name that is offered instead.
 pub(crate) const NAME_CHANGES_MAX: usize = 3;
 /// The longest time that a server may take to be connected to, in seconds.

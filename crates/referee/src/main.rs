@@ -27,6 +27,7 @@ use commands::judge::JudgeArguments;
 use commands::paper::{CompletionsArguments, ManArguments};
 use commands::perft::PerftArguments;
 use commands::serve::ServeArguments;
+use commands::store::StoreArguments;
 use commands::verify::VerifyArguments;
 use exit::{Exit, Failure, Outcome};
 
@@ -72,6 +73,8 @@ enum Command {
     Export(ExportArguments),
     /// Checks exported game records: hash chain, signature, rulings, board and clocks.
     Verify(VerifyArguments),
+    /// Copies stores and verifies them, in use or not.
+    Store(StoreArguments),
     /// Writes what a shell needs to complete command lines.
     Completions(CompletionsArguments),
     /// Writes the manual pages.
@@ -133,6 +136,7 @@ fn run() -> Outcome {
         Command::Game(game) => game.run(),
         Command::Export(export) => export.run(),
         Command::Verify(verify) => verify.run(),
+        Command::Store(store) => store.run(),
         Command::Completions(completions) => completions.run(command_line()),
         Command::Man(man) => man.run(command_line()),
     }

@@ -87,6 +87,13 @@ pub enum ServiceError {
         /// The limit.
         limit: i64,
     },
+    /// No copy of the store is made now.
+    BackupRefused {
+        /// Why, without names of folders.
+        reason: &'static str,
+        /// The most copies, where there are as many.
+        limit: Option<usize>,
+    },
     /// A watcher reads too slowly.
     SlowConsumer,
     /// There is too much to do.
@@ -245,6 +252,9 @@ impl fmt::Display for ServiceError {
             Self::CursorLost { after } => write!(f, "the cursor {after} is not known"),
             Self::GameFull { name, what, limit } => {
                 write!(f, "{name} has {limit} {what}, the limit")
+            }
+            Self::BackupRefused { reason, .. } => {
+                write!(f, "no copy of the store is made: {reason}")
             }
             Self::SlowConsumer => f.write_str("the stream is read too slowly"),
             Self::Overloaded { .. } => f.write_str("the server has as much work as it takes"),

@@ -101,6 +101,13 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 pub const CALL_TIMEOUT_MARGIN: Duration = Duration::from_millis(3);
 /// The longest file with a key, in bytes.
 pub const KEY_FILE_BYTES_MAX: usize = 4_096;
+/// How much longer than it works a copy or a verification of the store rests beside the games: as
+/// long, so that at least half of what the machine can do is left to moves.
+pub const STORE_WORK_REST: u32 = 1;
+/// How often a copy or a verification of the store says how far it is.
+pub const STORE_PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+/// The most files in the folder of copies; whoever may ask for copies cannot fill the disk.
+pub const BACKUPS_MAX: usize = 64;
 /// The entries of a record that are read at once to be exported.
 pub const EXPORT_ENTRIES_READ_MAX: usize = 256;
 /// The streams of games as text that are open at once: each takes some megabytes at most.
@@ -173,10 +180,11 @@ pub const READINESS_PATIENCE: Duration = Duration::from_secs(3);
 /// How often in a row it must have answered well before a service that was not ready is ready
 /// again, so that a disk that is full but for a moment does not make readiness flap.
 pub const READINESS_GOOD_MIN: u32 = 3;
-/// How often the background walk checks another part of the store.
-pub const WALK_INTERVAL: Duration = Duration::from_secs(1);
-/// The entries of such a part: all of a store of a million in less than two hours.
-pub const WALK_ENTRIES_MAX: usize = 200;
+/// How long the background walk waits between two parts of the store, each of at most 2,000
+/// entries.
+pub const WALK_INTERVAL: Duration = Duration::from_secs(5);
+/// How many times as long as it works it rests within a part.
+pub const WALK_REST: u32 = 4;
 /// The pause of that walk between its end and its next beginning.
 pub const WALK_PAUSE: Duration = Duration::from_secs(600);
 /// The damaged games that the walk remembers, so that each is told of once.

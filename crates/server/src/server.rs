@@ -2,10 +2,12 @@
 //! until it is told to stop, and draining in bounded time.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::v1::rules_service_server::RulesServiceServer;
+use referee_api::v1::store_service_server::StoreServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
 use tokio::net::TcpListener;
@@ -26,7 +28,7 @@ use crate::error::ServiceError;
 use crate::games::{CacheLimits, Games};
 use crate::limits;
 use crate::pool::WorkPool;
-use crate::services::{GamesService, RulesService, StreamingGames};
+use crate::services::{GamesService, RulesService, StoreKeeper, StreamingGames};
 use crate::transport::{CallerLayer, StreamPermits, TransportErrorLayer, reflection};
 
 /// How a server runs.
@@ -37,6 +39,8 @@ pub struct ServerOptions {
     pub drain_timeout: Duration,
     /// What signs exported records; without it they are not signed.
     pub record_key: Option<RecordKey>,
+    /// The folder that copies of the store go to; without it none is made.
+    pub backup_folder: Option<PathBuf>,
     /// The platform whose games everybody acts on, as long as nobody has to say who they are.
     pub platform: String,
     /// The most bytes that games in memory may take.
@@ -52,6 +56,7 @@ impl Default for ServerOptions {
         ServerOptions {
             drain_timeout: limits::DRAIN_TIMEOUT_DEFAULT,
             record_key: None,
+            backup_folder: None,
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
@@ -224,6 +229,13 @@ impl Server {
         let streams = StreamPermits::new(streams_max, Arc::clone(&self.clock), tasks.clone());
         let pool = WorkPool::new(limits::READS_AT_ONCE_MAX, limits::READS_WAITING_MAX);
         let rules = RulesService::new(streams.clone(), pool.clone(), stop.clone());
+        let keeper = StoreKeeper::new(
+            Arc::clone(&self.store),
+            Arc::clone(&self.clock),
+            streams.clone(),
+            stop.clone(),
+            self.options.backup_folder.clone(),
+        );
         let games = GamesService {
             games,
             streams,
@@ -239,6 +251,12 @@ impl Server {
         let (v1, v1alpha) = (reflection(), reflection());
         Ok(Routes::new(rules)
             .add_service(StreamingGames::new(games))
+            .add_service(
+                StoreServiceServer::new(keeper)
+                    .accept_compressed(CompressionEncoding::Gzip)
+                    .accept_compressed(CompressionEncoding::Zstd)
+                    .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
+            )
             .add_service(v1.build_v1().map_err(ServeError::Reflection)?)
             .add_service(v1alpha.build_v1alpha().map_err(ServeError::Reflection)?))
     }

@@ -19,8 +19,8 @@
 //! answered.
 //!
 //! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
-//! [`Deadlines`], [`Liveness`], [`Questions`], [`Integrity`]. Entries are hash-chained from the name and genesis
-//! of their game; see [`chain`].
+//! [`Deadlines`], [`Liveness`], [`Questions`], [`Upkeep`]. Entries are hash-chained from the name
+//! and genesis of their game; see [`chain`].
 //!
 //! [`SqliteStore`] is the embedded engine: one file, and one commit for everything that waits.
 //! [`wrap`] has stores over stores: one that measures and one that fails on demand.
@@ -35,7 +35,6 @@ mod deadlines;
 mod error;
 mod games;
 mod histogram;
-mod integrity;
 mod job;
 pub mod limits;
 mod liveness;
@@ -44,6 +43,7 @@ mod log;
 mod questions;
 mod sqlite;
 mod store;
+mod upkeep;
 pub mod wrap;
 
 pub use ack::{Ack, Read};
@@ -55,9 +55,9 @@ pub use games::{
     StoredEntry, Tombstone, Write, whole,
 };
 pub use histogram::Quantiles;
-pub use integrity::{CheckFrom, CheckedGame, CheckedPart, Damage, DamageFound, Integrity};
 pub use liveness::{Beat, Beaten, DownSpan, Liveness, ReplicaId};
 pub use log::{Change, ChangePage, Log, LogCursor, TailEntry, TailPage};
 pub use questions::{OpenQuestion, Questions};
-pub use sqlite::{SqliteOptions, SqliteStore};
+pub use sqlite::{SqliteOptions, SqliteStore, StoreFile};
 pub use store::{Ready, Store, StoreStats};
+pub use upkeep::{BackUpError, BackedUp, Course, Finding, Flaw, Upkeep, VerifyCursor, VerifyPage};

@@ -121,3 +121,23 @@ pub const FILES_LOOK_INTERVAL: Duration = Duration::from_millis(800);
 /// [`OpenError::Lost`](crate::OpenError::Lost). The heartbeat of a service wakes the writer each
 /// second, so that what is older than two seconds is on record.
 pub const WITNESS_INTERVAL: Duration = Duration::from_millis(800);
+
+/// The most entries that one call of [`Upkeep::verify`](crate::Upkeep::verify) walks.
+pub const VERIFY_ENTRIES_MAX: usize = 2_000;
+
+/// The most findings that one call of [`Upkeep::verify`](crate::Upkeep::verify) returns of one
+/// kind of step; what is damaged all over is known by then.
+pub const FINDINGS_MAX: usize = 200;
+
+/// How long a copy or a verification works before it looks whether it shall go on, and rests.
+pub const WORK_TIME: Duration = Duration::from_millis(5);
+
+/// The longest rest after that.
+pub const REST_MAX: Duration = Duration::from_millis(500);
+
+/// A copy is brought to the disk whenever it has grown by so many bytes, so that at its end the
+/// disk is not busy for long while moves wait.
+pub const COPY_SYNC_BYTES: u64 = 4 << 20;
+
+/// What a copy leaves free on its disk, in bytes, since the store may be on the same.
+pub const COPY_ROOM_BYTES: u64 = 64 << 20;

@@ -6,16 +6,16 @@ use crate::ack::{Ack, Read};
 use crate::deadlines::Deadlines;
 use crate::error::Fault;
 use crate::games::Games;
-use crate::integrity::Integrity;
 use crate::liveness::Liveness;
 use crate::log::Log;
 use crate::questions::Questions;
+use crate::upkeep::Upkeep;
 
 /// Durable records of games, with everything about them that must survive a process.
 ///
 /// Each part of a program takes the facet that it needs: `Arc<dyn Store>` becomes
 /// `Arc<dyn Games>` by itself.
-pub trait Store: Games + Log + Deadlines + Liveness + Questions + Integrity + 'static {
+pub trait Store: Games + Log + Deadlines + Liveness + Questions + Upkeep + 'static {
     /// Returns whether the store can be used now. It asks the engine.
     ///
     /// # Errors

@@ -90,7 +90,6 @@ async fn a_flipped_byte_is_found_by_the_walk() {
     let referee = Referee::start_in(folder.path());
     let mut games = referee.games().await;
     flip(folder.path(), &name_of("damaged"));
-    // Each part of the walk waits a second, and there are two games and nine tables.
     soon("the walk finds it", || async {
         referee.log().contains("a game is damaged")
     })
@@ -99,7 +98,7 @@ async fn a_flipped_byte_is_found_by_the_walk() {
     let line = log.lines().find(|line| line.contains("a game is damaged"));
     let line = line.unwrap_or_default();
     assert!(
-        line.contains("damaged") && line.contains("genesis"),
+        line.contains("damaged") && line.contains("description was changed"),
         "{line}"
     );
     check_told(&read(&mut games, "damaged").await.expect_err("damaged"));

@@ -9,6 +9,7 @@ pub(crate) mod judge;
 pub(crate) mod paper;
 pub(crate) mod perft;
 pub(crate) mod serve;
+pub(crate) mod store;
 pub(crate) mod verify;
 
 use std::fs::File;

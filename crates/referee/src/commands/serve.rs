@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::{Exit, Failure, Outcome};
-use settings::{check_store, read_key, read_listen};
+use settings::{check_store, read_folder, read_key, read_listen};
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]
@@ -53,6 +53,10 @@ pub(crate) struct ServeArguments {
     /// bytes of the secret in hexadecimal digits or base64. Default: records are not signed.
     #[arg(long, value_name = "FILE", env = "REFEREE_SIGNING_KEY")]
     signing_key: Option<PathBuf>,
+    /// The folder that `referee store backup --server` writes copies of the store to. Default: none
+    /// are made.
+    #[arg(long, value_name = "FOLDER", env = "REFEREE_BACKUP_FOLDER", value_parser = read_folder)]
+    backup_folder: Option<PathBuf>,
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
     #[arg(long, short, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -119,6 +123,7 @@ impl ServeArguments {
         let options = ServerOptions {
             drain_timeout: Duration::from_secs(self.drain_timeout_seconds),
             record_key,
+            backup_folder: self.backup_folder,
             ..ServerOptions::default()
         };
         let server = Server::new(listener, Arc::clone(&store), clock, options);

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use referee_store::{CheckFrom, CheckedPart, GameKey, Integrity};
+use referee_store::{Course, GameKey, Upkeep, VerifyCursor, VerifyPage};
 use tokio_util::sync::CancellationToken;
 
 use crate::games::GameRegistry;
@@ -15,10 +15,10 @@ use crate::limits;
 /// Walks until the service stops, from the beginning again after a pause.
 pub(super) async fn run(
     registry: Arc<GameRegistry>,
-    integrity: Arc<dyn Integrity>,
+    upkeep: Arc<dyn Upkeep>,
     stop: CancellationToken,
 ) {
-    let (mut from, mut damaged) = (CheckFrom::default(), Damaged::default());
+    let (mut from, mut damaged) = (VerifyCursor::games(), Damaged::default());
     let mut pause = limits::WALK_INTERVAL;
     loop {
         tokio::select! {
@@ -26,12 +26,13 @@ pub(super) async fn run(
             () = stop.cancelled() => return,
         }
         pause = limits::WALK_INTERVAL;
-        match integrity.check(&from, limits::WALK_ENTRIES_MAX).await {
+        let course = Arc::new(Course::resting(limits::WALK_REST));
+        match upkeep.verify(&from, course).await {
             Ok(part) => {
                 damaged.note(&registry, &part);
                 from = part.next.unwrap_or_else(|| {
                     pause = limits::WALK_PAUSE;
-                    CheckFrom::default()
+                    VerifyCursor::games()
                 });
             }
             // Whether the store can read at all, readiness tells.
@@ -51,14 +52,14 @@ struct Damaged {
 
 impl Damaged {
     /// Tells of what was not told of yet.
-    fn note(&mut self, registry: &GameRegistry, part: &CheckedPart) {
+    fn note(&mut self, registry: &GameRegistry, part: &VerifyPage) {
         for finding in &part.findings {
             let found = self.games.len() + self.others.len();
             if found >= limits::WALK_DAMAGED_MAX {
                 // Who has so many to look at needs no further line.
                 return;
             }
-            let damage = &finding.damage;
+            let damage = &finding.flaw;
             match &finding.key {
                 Some(key) => {
                     registry.forget(key);

@@ -12,6 +12,7 @@ mod listing;
 mod play;
 mod rules;
 mod service;
+mod store;
 mod streaming;
 mod verify_games;
 mod watch;
@@ -19,4 +20,5 @@ mod watch_games;
 
 pub(crate) use self::rules::RulesService;
 pub(crate) use self::service::GamesService;
+pub(crate) use self::store::StoreKeeper;
 pub(crate) use self::streaming::StreamingGames;

@@ -118,6 +118,7 @@ impl ServiceError {
                 "the cursor is not known, or too old; list the games and begin anew",
             )
             .with("after_cursor", after),
+            Self::BackupRefused { reason, limit } => backup_parts(reason, *limit),
             Self::SlowConsumer => Parts::new(
                 Code::ResourceExhausted,
                 Reason::SlowConsumer,
@@ -264,6 +265,18 @@ fn overloaded_parts(retry_after: Duration) -> Parts {
     Parts {
         retry: Some(retry_after),
         ..Parts::new(Code::ResourceExhausted, ErrorReason::Overloaded, message)
+    }
+}
+
+fn backup_parts(reason: &str, limit: Option<usize>) -> Parts {
+    let parts = Parts::new(
+        Code::FailedPrecondition,
+        ErrorReason::BackupRefused,
+        format!("no copy of the store is made: {reason}"),
+    );
+    match limit {
+        Some(limit) => parts.with("limit", limit),
+        None => parts,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Opening the database file: one process, one writer, and the settings of durability.
 
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -184,6 +185,40 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = open(path, flags)?;
+    connection.pragma_update(None, "cache_size", READER_CACHE)?;
+    Ok(connection)
+}
+
+/// Opens a file to read it, where nobody else may have it open: in place, or as one that is
+/// `still`, beside which nothing need be laid.
+pub(super) fn open_to_read(path: &Path, still: bool) -> Result<Connection, OpenError> {
+    let opened = if still {
+        open_still(path)
+    } else {
+        open_reader(path)
+    };
+    let connection = opened.map_err(|error| engine_error(path, &error))?;
+    schema::inspect(&connection).map_err(|error| schema_error(path, error))?;
+    Ok(connection)
+}
+
+/// Opens a file that nobody writes to.
+pub(super) fn open_still(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(*byte));
+            }
+            // Writing into a text does not fail.
+            _ => drop(write!(uri, "%{byte:02x}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let connection = open(Path::new(&uri), flags)?;
     connection.pragma_update(None, "cache_size", READER_CACHE)?;
     Ok(connection)
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::watch;
 
-use super::{SqliteStore, integrity, liveness, log, query};
+use super::{SqliteStore, liveness, log, query};
 use crate::ack::{Ack, Read};
 use crate::check;
 use crate::deadlines::{Deadlines, DueGame, Postponement};
@@ -13,7 +13,6 @@ use crate::games::{
     Answer, Append, Appended, Created, Deletion, GameHead, GameKey, GamePage, GameRow, Games,
     ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Tombstone,
 };
-use crate::integrity::{CheckFrom, CheckedPart, Integrity};
 use crate::job::{DueClaim, Job, QuestionClaim, StepBack};
 use crate::limits;
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
@@ -218,20 +217,6 @@ impl Questions for SqliteStore {
         let question = OpenQuestion { key, sequence };
         self.committer
             .write(question, check::FIXED_BYTES, Job::Settle)
-    }
-}
-
-impl Integrity for SqliteStore {
-    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
-        let (from, entries) = (from.clone(), page_rows(entries));
-        self.readers
-            .read(move |connection| integrity::check(connection, &from, entries))
-    }
-
-    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
-        let limit = page_rows(limit);
-        self.readers
-            .read(move |connection| integrity::check_engine(connection, limit))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::log::{Change, ChangePage, LogCursor, TailEntry, TailPage};
 
 /// A block has this many positions, as a power of two. Within a block the entries of other
 /// platforms are walked over.
-const BLOCK_BITS: u32 = 8;
+pub(super) const BLOCK_BITS: u32 = 8;
 
 /// The platforms that have an entry or a creation in the current block.
 #[derive(Debug, Default)]

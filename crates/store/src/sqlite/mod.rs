@@ -1,15 +1,16 @@
 //! The embedded engine: one SQLite file, one writer thread, a few readers.
 
 mod apply;
+mod backup;
 mod connection;
 mod deadlines;
 mod delete;
 mod facets;
 mod fault;
+mod file;
 mod guard;
 mod head;
 mod index;
-mod integrity;
 mod keep;
 mod list;
 mod liveness;
@@ -21,6 +22,8 @@ mod readers;
 mod request;
 mod schema;
 mod texts;
+mod upkeep;
+mod verify;
 mod witness;
 mod writer;
 
@@ -30,6 +33,7 @@ use std::sync::atomic::AtomicI64;
 
 use tokio::sync::watch;
 
+pub use self::file::StoreFile;
 use self::guard::Guard;
 pub use self::options::SqliteOptions;
 use self::readers::Readers;

@@ -390,7 +390,10 @@ pub(super) fn newest(
 }
 
 /// Where the entries of a game end, and the filter over the newest.
-fn standing(connection: &Connection, game_id: i64) -> rusqlite::Result<(Standing, Filter)> {
+pub(super) fn standing(
+    connection: &Connection,
+    game_id: i64,
+) -> rusqlite::Result<(Standing, Filter)> {
     let columns = Filter::COLUMNS;
     connection
         .prepare_cached(&format!(

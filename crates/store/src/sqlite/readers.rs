@@ -89,6 +89,11 @@ impl Readers {
         })
     }
 
+    /// The file that is read.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns how many reads run or wait.
     pub(super) fn waiting(&self) -> usize {
         READERS + QUEUE_READS_MAX - self.admitted.available_permits()

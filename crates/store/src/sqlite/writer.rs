@@ -156,7 +156,8 @@ impl Writer {
     }
 
     /// Refuses to go on where another connection has written since the last batch. After a failure
-    /// of the disk the engine may count that itself as a change; then the log must end where it did.
+    /// of the disk the engine may count that itself as a change; then the log must end where it
+    /// did.
     fn refuse_foreign_writes(&mut self) -> Result<(), Failure> {
         let look = || -> rusqlite::Result<(i64, bool)> {
             let version = self.data_version()?;

@@ -1,5 +1,6 @@
 //! A store whose disk is slow or fails, when a test says so or by chance.
 
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,12 +15,12 @@ use crate::games::{
     Answer, Append, Appended, Created, Deletion, GameHead, GameKey, GamePage, GameRow, Games,
     ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Tombstone,
 };
-use crate::integrity::{CheckFrom, CheckedPart, Integrity};
 use crate::limits;
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
 use crate::store::{Ready, Store, StoreStats};
+use crate::upkeep::{BackUpError, BackedUp, Course, Upkeep, VerifyCursor, VerifyPage};
 
 /// A store over `S` whose writes wait and fail as its [`Disk`] and its [`FaultPlan`] say. Reads go
 /// to the store below at once, and show what is there.
@@ -361,13 +362,14 @@ impl<S: Store> Questions for Faulty<S> {
     }
 }
 
-impl<S: Store> Integrity for Faulty<S> {
-    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
-        self.store.check(from, entries)
+/// Copies and verifications read, and go to the store below at once.
+impl<S: Store> Upkeep for Faulty<S> {
+    fn back_up(&self, target: PathBuf, course: Arc<Course>) -> Ack<BackedUp, BackUpError> {
+        self.store.back_up(target, course)
     }
 
-    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
-        self.store.check_engine(limit)
+    fn verify<'a>(&'a self, from: &'a VerifyCursor, course: Arc<Course>) -> Read<'a, VerifyPage> {
+        self.store.verify(from, course)
     }
 }
 

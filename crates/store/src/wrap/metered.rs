@@ -1,5 +1,6 @@
 //! A store that counts and times its calls.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,11 +15,11 @@ use crate::games::{
     ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Tombstone,
 };
 use crate::histogram::{Histogram, Quantiles};
-use crate::integrity::{CheckFrom, CheckedPart, Integrity};
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
 use crate::store::{Ready, Store, StoreStats};
+use crate::upkeep::{BackUpError, BackedUp, Course, Upkeep, VerifyCursor, VerifyPage};
 
 /// A store over `S` that counts the calls of each method and how long their answers take.
 ///
@@ -82,8 +83,8 @@ enum Method {
     DownSpans,
     ClaimQuestions,
     SettleQuestion,
-    Check,
-    CheckEngine,
+    BackUp,
+    Verify,
     Ready,
     Close,
 }
@@ -110,8 +111,8 @@ const NAMES: [&str; Method::Close as usize + 1] = [
     "down_spans",
     "claim_questions",
     "settle_question",
-    "check",
-    "check_engine",
+    "back_up",
+    "verify",
     "ready",
     "close",
 ];
@@ -143,6 +144,12 @@ impl MayBeFault for CreateError {
 impl MayBeFault for AppendError {
     fn is_fault(&self) -> bool {
         matches!(self, Self::Fault(_))
+    }
+}
+
+impl MayBeFault for BackUpError {
+    fn is_fault(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Io { .. })
     }
 }
 
@@ -350,15 +357,13 @@ impl<S: Store> Questions for Metered<S> {
     }
 }
 
-impl<S: Store> Integrity for Metered<S> {
-    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
-        let read = self.store.check(from, entries);
-        self.read(Method::Check, read)
+impl<S: Store> Upkeep for Metered<S> {
+    fn back_up(&self, target: PathBuf, course: Arc<Course>) -> Ack<BackedUp, BackUpError> {
+        self.write(Method::BackUp, self.store.back_up(target, course))
     }
 
-    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
-        let read = self.store.check_engine(limit);
-        self.read(Method::CheckEngine, read)
+    fn verify<'a>(&'a self, from: &'a VerifyCursor, course: Arc<Course>) -> Read<'a, VerifyPage> {
+        self.read(Method::Verify, self.store.verify(from, course))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A store behind an `Arc` is a store, so that wrappers go around a `dyn Store` too.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -11,11 +12,11 @@ use crate::games::{
     Answer, Append, Appended, Created, Deletion, GameHead, GameKey, GamePage, GameRow, Games,
     ListCursor, ListFilter, NewGame, RequestKey, StoredEntry, Tombstone,
 };
-use crate::integrity::{CheckFrom, CheckedPart, Integrity};
 use crate::liveness::{Beat, Beaten, DownSpan, Liveness};
 use crate::log::{ChangePage, Log, LogCursor, TailPage};
 use crate::questions::{OpenQuestion, Questions};
 use crate::store::{Ready, Store, StoreStats};
+use crate::upkeep::{BackUpError, BackedUp, Course, Upkeep, VerifyCursor, VerifyPage};
 
 impl<S: Store + ?Sized> Games for Arc<S> {
     fn create(&self, game: NewGame) -> Ack<Created, CreateError> {
@@ -139,13 +140,13 @@ impl<S: Store + ?Sized> Questions for Arc<S> {
     }
 }
 
-impl<S: Store + ?Sized> Integrity for Arc<S> {
-    fn check<'a>(&'a self, from: &'a CheckFrom, entries: usize) -> Read<'a, CheckedPart> {
-        (**self).check(from, entries)
+impl<S: Store + ?Sized> Upkeep for Arc<S> {
+    fn back_up(&self, target: PathBuf, course: Arc<Course>) -> Ack<BackedUp, BackUpError> {
+        (**self).back_up(target, course)
     }
 
-    fn check_engine(&self, limit: usize) -> Read<'_, Vec<String>> {
-        (**self).check_engine(limit)
+    fn verify<'a>(&'a self, from: &'a VerifyCursor, course: Arc<Course>) -> Read<'a, VerifyPage> {
+        (**self).verify(from, course)
     }
 }
 

@@ -8,6 +8,7 @@ mod reopening;
 mod suite;
 mod truth;
 mod uniqueness;
+mod upkeep;
 
 use std::fs;
 use std::path::Path;

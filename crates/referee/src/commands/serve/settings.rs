@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use referee_record::RecordKey;
 use referee_server::limits::KEY_FILE_BYTES_MAX;
@@ -15,6 +15,17 @@ pub(super) fn read_listen(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err("expected is HOST:PORT, such as 127.0.0.1:50051, localhost:50051 or [::1]:50051".into())
+    }
+}
+
+/// Takes a folder that is there, by its full name: what it means must not change later.
+pub(super) fn read_folder(text: &str) -> Result<PathBuf, String> {
+    let folder = Path::new(text).canonicalize();
+    let folder = folder.map_err(|error| error.to_string())?;
+    if folder.is_dir() {
+        Ok(folder)
+    } else {
+        Err("it is no folder".into())
     }
 }
 

@@ -46,6 +46,11 @@ fn errors() -> Vec<ServiceError> {
             description: "comes first",
         },
         ServiceError::GameNotFound { name: name() },
+        ServiceError::GameDeleted {
+            name: name(),
+            at_us: Some(1_700_000_000_000_000),
+        },
+        ServiceError::GameNotFinished { name: name() },
         ServiceError::NameTaken { name: name() },
         ServiceError::SequenceMismatch {
             expected: 1,
