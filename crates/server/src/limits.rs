@@ -69,7 +69,7 @@ pub const MATE_NODES_DEFAULT: u64 = 2_000_000;
 pub const MATE_NODES_MAX: u64 = 10_000_000;
 /// How far behind the last sign of life the clock of the machine may be at the start, so that the
 /// service goes on from that. What is further behind is believed, since the clock ran ahead before.
-pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(10);
+pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(600);
 /// How long a wait for a time of the service goes on before it looks at the clock again: a machine
 /// that slept is later than its timers know.
 pub const CLOCK_LOOK_INTERVAL: Duration = Duration::from_secs(10);

@@ -162,11 +162,13 @@ impl Heartbeat {
         match self.stall() {
             None => self.give(at_us, silence_max_us, stopping).await,
             Some(still_us) => {
-                *self.seen() = Seen::look(&*self.clock);
                 // It lived until then, and is silent since.
                 let until_us = at_us.saturating_sub(still_us);
                 self.give(until_us, silence_max_us, stopping).await?;
-                self.give(at_us, still_us - 1, stopping).await
+                self.give(at_us, still_us - 1, stopping).await?;
+                // Last: whoever asks before waits until it is on record.
+                *self.seen() = Seen::look(&*self.clock);
+                Ok(())
             }
         }
     }
