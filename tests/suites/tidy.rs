@@ -107,6 +107,11 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         STORY,
     ),
     (
+        "crates/server/src/transport/status.rs",
+        "parts",
+        EXHAUSTIVE,
+    ),
+    (
         "crates/server/src/transport/status/tests.rs",
         "errors",
         DATA,
