@@ -106,11 +106,7 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "what_is_imported_is_exported_again",
         STORY,
     ),
-    (
-        "crates/server/src/transport/status.rs",
-        "parts",
-        EXHAUSTIVE,
-    ),
+    ("crates/server/src/transport/status.rs", "parts", EXHAUSTIVE),
     (
         "crates/server/src/transport/status/tests.rs",
         "errors",

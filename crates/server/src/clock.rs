@@ -55,8 +55,8 @@ impl MachineClock {
     /// of a process before, in microseconds since 1970.
     ///
     /// A machine whose clock was set back a little, by at most 10 minutes, goes on from `last_us`;
-    /// one that is further behind is believed, since then the last sign of life was wrong. What that
-    /// has left in the store is moved back when the service begins.
+    /// one that is further behind is believed, since then the last sign of life was wrong. What
+    /// that has left in the store is moved back when the service begins.
     ///
     /// # Examples
     ///
