@@ -163,6 +163,16 @@ const REAL_TIME: &[(&str, &str)] = &[
     ("tests/src/process.rs", "waits for a process"),
     ("tests/suites/crash.rs", "kills a process"),
     (
+        "tests/suites/hostile/mod.rs",
+        "measures what a process answers",
+    ),
+    (
+        "tests/suites/hostile/connections.rs",
+        "waits for a process to close what is silent",
+    ),
+    ("tests/suites/hostile/solver.rs", "measures a process"),
+    ("tests/suites/hostile/streams.rs", "measures a process"),
+    (
         "tests/suites/interop/backends.rs",
         "kills a process and waits for others",
     ),
