@@ -78,6 +78,11 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         STORY,
     ),
     (
+        "crates/server/src/transport/status/tests.rs",
+        "errors",
+        DATA,
+    ),
+    (
         "crates/store/tests/sqlite/main.rs",
         "reads_are_whole_while_the_index_is_written",
         STORY,
