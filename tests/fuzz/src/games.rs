@@ -159,7 +159,7 @@ impl Played {
             }
         };
         assert_eq!(hash_action(message), hash_action(&message.clone()));
-        let Ok(Ok(now)) = time_of(&self.folded.game, submitted.told_time, arrival_us) else {
+        let Ok(Some(now)) = time_of(&self.folded.game, submitted.told_time, arrival_us) else {
             return;
         };
         let judgment = self.folded.game.judge(&submitted.action, now);
