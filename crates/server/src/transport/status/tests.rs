@@ -46,6 +46,11 @@ fn errors() -> Vec<ServiceError> {
             description: "comes first",
         },
         ServiceError::GameNotFound { name: name() },
+        ServiceError::GameDeleted {
+            name: name(),
+            at_us: Some(1_700_000_000_000_000),
+        },
+        ServiceError::GameNotFinished { name: name() },
         ServiceError::NameTaken { name: name() },
         ServiceError::SequenceMismatch {
             expected: 1,
@@ -62,6 +67,10 @@ fn errors() -> Vec<ServiceError> {
             name: name(),
             what: "events",
             limit: 1,
+        },
+        ServiceError::BackupRefused {
+            reason: "there is no room",
+            limit: Some(1),
         },
         ServiceError::SlowConsumer,
         ServiceError::overloaded(),
