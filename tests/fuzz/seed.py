@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Write the seeds of a fuzz target, taken from the test data, into a corpus folder.
 
-    python3 seed.py fen|pgn|san|uci FOLDER
+    python3 seed.py TARGET FOLDER
 
 An input of `fen` is a FEN. An input of `pgn` is a byte for the length of pieces, and a text. An
-input of `san` and `uci` is a FEN, a line feed, and moves between blanks. Each seed is a file named by its hash, so that seeds stay put when the data grows.
+input of `san` and `uci` is a FEN, a line feed, and moves between blanks. An input of `actions` is a byte for
+the profile, a byte for the time control, and actions, each behind its length; before it, `fold` and
+`verify` have a byte for the number of changes, and three for each. Each seed is a file named by its hash, so that seeds stay put when the data grows.
 """
 
 import base64
@@ -93,7 +95,82 @@ def records_of_games():
                 yield b"\x07" + text
 
 
+def field(number, value):
+    """A field of a message of Protocol Buffers: a number, or bytes behind their length."""
+    if isinstance(value, int):
+        return bytes([number << 3]) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def varint(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def action(seat, number, content=b""):
+    """An `Action` behind its length, with the field of its kind."""
+    message = field(1, seat) + field(2, b"a") + field(number, content)
+    return varint(len(message)) + message
+
+
+def actions():
+    """Games by actions: those of the masters, and short ones in which more than moves happens."""
+    white, black, arbiter = 1, 2, 3
+    start = action(arbiter, 20)
+
+    def move(ply, text):
+        return action(black if ply % 2 else white, 4, field(1, text.encode()))
+
+    for number, game in enumerate(lines(DATA / "games" / "masters.jsonl")):
+        moves = game["moves"][: 4 * MOVES_MAX]
+        yield bytes([number % 8, number % 4]) + start + b"".join(move(*it) for it in enumerate(moves))
+    opening = [move(0, "e4"), move(1, "e5"), move(2, "Nf3")]
+    others = [
+        action(white, 5, field(1, b"")),
+        action(black, 6, field(1, 1)),
+        action(black, 6, field(1, 2)),
+        action(black, 7, field(1, 1) + field(2, b"Nc6")),
+        action(black, 8),
+        action(black, 9),
+        action(black, 10, field(1, b"b8") + field(3, 1)),
+        action(black, 11),
+        action(black, 12, field(1, b"c6")),
+        action(black, 16),
+        action(black, 17),
+        action(black, 18),
+        action(arbiter, 18),
+        action(arbiter, 22),
+        action(arbiter, 23, field(1, b"a bell")),
+        action(arbiter, 24),
+        action(arbiter, 25),
+        action(arbiter, 26),
+        action(black, 28, field(1, 1)),
+        action(white, 28, field(1, 2)),
+        action(black, 29, field(1, b"Nc6")),
+        action(arbiter, 30, field(1, 2)),
+        action(arbiter, 31),
+    ]
+    for profile in range(8):
+        for control in range(4):
+            begin = bytes([profile, control])
+            yield begin + start + b"".join(opening)
+            for other in others:
+                yield begin + start + b"".join(opening) + other + move(3, "Nc6")
+
+
 def seeds(target):
+    if target == "actions":
+        yield from actions()
+        return
+    if target in ("fold", "verify"):
+        for number, game in enumerate(actions()):
+            yield b"\x00" + game
+            yield bytes([1, number % 7, number * 37 % 256, 1 << number % 8]) + game
+        return
     if target == "fen":
         yield from positions()
         return
@@ -110,7 +187,7 @@ def seeds(target):
 
 def main():
     target, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    if target not in ("fen", "pgn", "san", "uci"):
+    if target not in ("actions", "fen", "fold", "pgn", "san", "uci", "verify"):
         sys.exit(f"unknown target {target}")
     for seed in seeds(target):
         data = seed if isinstance(seed, bytes) else seed.encode()

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -122,19 +122,52 @@ impl Referee {
     /// Where it does not come up.
     #[must_use]
     pub fn start_at(folder: &Path, address: &str, options: &[&str]) -> Referee {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(folder.join("log"));
-        let mut child = Command::new(binary())
-            .args(["serve", "--listen", address, "--store"])
-            .arg(folder.join("referee.db"))
-            .args(options)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(log.expect("the log can be written"))
-            .spawn()
-            .expect("the binary was built");
+        let mut command = Command::new(binary());
+        command.args(["serve", "--listen", address, "--store"]);
+        command.arg(folder.join("referee.db")).args(options);
+        command.stderr(log_file(folder));
+        Referee::spawn(folder, command)
+    }
+
+    /// Starts a referee on the store in a folder, after a command of the shell, such as one that
+    /// lets it have less of something.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not come up.
+    #[must_use]
+    pub fn start_under(folder: &Path, shell: &str) -> Referee {
+        let mut command = Command::new("sh");
+        command
+            .arg("-c")
+            .arg(format!("{shell}; exec \"$0\" \"$@\""));
+        command.arg(binary());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--store"]);
+        command.arg(folder.join("referee.db"));
+        command.stderr(log_file(folder));
+        Referee::spawn(folder, command)
+    }
+
+    /// Starts a referee on the store in a folder, with further options and a log that the caller
+    /// reads, or does not.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not come up.
+    #[must_use]
+    pub fn start_piped(folder: &Path, options: &[&str]) -> (Referee, ChildStderr) {
+        let mut command = Command::new(binary());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--store"]);
+        command.arg(folder.join("referee.db")).args(options);
+        command.stderr(Stdio::piped());
+        let mut referee = Referee::spawn(folder, command);
+        let log = referee.child.stderr.take().expect("it was piped");
+        (referee, log)
+    }
+
+    fn spawn(folder: &Path, mut command: Command) -> Referee {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the binary was built");
         let output = child.stdout.take().expect("the output was piped");
         match read_address(output) {
             Some(address) => Referee {
@@ -249,6 +282,14 @@ impl Drop for Referee {
             eprintln!("the referee logged:\n{}", tail(&self.folder));
         }
     }
+}
+
+fn log_file(folder: &Path) -> File {
+    let log = File::options()
+        .create(true)
+        .append(true)
+        .open(folder.join("log"));
+    log.expect("the log can be written")
 }
 
 /// Sends a signal to a process, by its name without `SIG`.

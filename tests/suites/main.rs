@@ -8,6 +8,7 @@
 //! | `articles` | the page on the Laws, against citations, functions and cases |
 //! | `rooms` | the directions between the crates, and their licences |
 //! | `tidy` | what is true of every source file |
+//! | `hostile` | one client that does its worst, beside one that is answered |
 //! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
@@ -54,6 +55,7 @@ mod discovery;
 mod evidence;
 mod forgetting;
 mod grpcurl;
+mod hostile;
 mod imports;
 mod interop;
 mod limits;

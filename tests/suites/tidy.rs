@@ -78,6 +78,11 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         STORY,
     ),
     (
+        "crates/server/src/transport/status/tests.rs",
+        "errors",
+        DATA,
+    ),
+    (
         "crates/store/tests/sqlite/main.rs",
         "reads_are_whole_while_the_index_is_written",
         STORY,
@@ -173,6 +178,16 @@ const REAL_TIME: &[(&str, &str)] = &[
     ("tests/src/pair.rs", "waits for signs of life of servers"),
     ("tests/src/process.rs", "waits for a process"),
     ("tests/suites/crash.rs", "kills a process"),
+    (
+        "tests/suites/hostile/mod.rs",
+        "measures what a process answers",
+    ),
+    (
+        "tests/suites/hostile/connections.rs",
+        "waits for a process to close what is silent",
+    ),
+    ("tests/suites/hostile/solver.rs", "measures a process"),
+    ("tests/suites/hostile/streams.rs", "measures a process"),
     (
         "tests/suites/interop/backends.rs",
         "kills a process and waits for others",

@@ -61,7 +61,9 @@ pub use counts::CaptureCount;
 pub use game::{ApplyError, Effects, Entry, Game, GameError, Start, Timing};
 pub use history::{History, HistoryError, StandError};
 pub use judge::{Judgment, MATE_BUDGET_ON_END};
-pub use mate::{CanMate, MateFinding, NoMate, NoMateKind, Tier, can_mate, cannot_have_won};
+pub use mate::{
+    CanMate, MateFinding, NoMate, NoMateKind, SOLVER_BYTES_MAX, Tier, can_mate, cannot_have_won,
+};
 pub use outcome::{ClockReading, Evidence, GameResult, Outcome, Termination};
 pub use profile::{
     AbortRule, Allowed, BothFlags, DisconnectRule, DrawRule, FiftyReset, FlagMode, FlagVsOpenOffer,

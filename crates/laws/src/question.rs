@@ -6,7 +6,9 @@ use referee_mate::{AutomaticDraws, Budget};
 use crate::game::Game;
 use crate::history::History;
 use crate::judge::can_be_dead;
-use crate::mate::{CanMate, MateFinding, Tier, can_mate, has_pawn_left, translate};
+use crate::mate::{
+    CanMate, MateFinding, SOLVER_BYTES_MAX, Tier, can_mate, has_pawn_left, translate,
+};
 use crate::outcome::GameResult;
 
 /// A question of who can mate that may change what was ruled: whether a position that has arisen
@@ -194,7 +196,7 @@ fn solve(
     if has_pawn_left(position) {
         return CanMate::Unknown;
     }
-    let budget = Budget::of(nodes);
+    let budget = Budget::of(nodes).within(SOLVER_BYTES_MAX);
     let answer = match repeatable {
         Some(history) => {
             let draws = AutomaticDraws { history };

@@ -46,6 +46,8 @@ pub(crate) struct Solver<'a> {
     winner: Color,
     /// Positions.
     budget: u64,
+    /// The memory of a search, in bytes.
+    bytes: u64,
     spent: u64,
     cancel: &'a dyn Fn() -> bool,
 }
@@ -55,6 +57,7 @@ impl<'a> Solver<'a> {
         Solver {
             winner,
             budget: budget.nodes(),
+            bytes: budget.bytes(),
             spent: 1,
             cancel,
         }
@@ -108,7 +111,7 @@ impl<'a> Solver<'a> {
         };
         let room = nodes.min(self.left());
         let search = Search::new(self.winner, plan, room, self.cancel, &mut prune, None);
-        let mut search = direct(search);
+        let mut search = direct(search).within(self.bytes);
         let found = search.run(start);
         self.spent += search.spent();
         found
@@ -150,7 +153,7 @@ impl<'a> Solver<'a> {
         let mut prune = |position: &Position, is_capture: bool| pruner.cut(position, is_capture);
         let long = Search::new(winner, NOVEL_PLAN, 0, self.cancel, &mut prune, None);
         // It goes on where it was when its turn comes again.
-        let mut long = long.by_novelty();
+        let mut long = long.by_novelty().within(self.bytes);
         for (attempt, (nodes, approach)) in ATTEMPTS.into_iter().zip(APPROACHES).enumerate() {
             if attempt == 1 && self.is_blocked(start) {
                 return CanMate::No(Proof::BlockedStructure);

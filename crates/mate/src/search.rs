@@ -146,6 +146,7 @@ pub(crate) struct Search<'a> {
     table: Table,
     agenda: Agenda,
     budget: u64,
+    bytes_max: u64,
     cancel: &'a dyn Fn() -> bool,
     prune: &'a mut dyn FnMut(&Position, bool) -> Cut,
     draws: Option<&'a AutomaticDraws<'a>>,
@@ -173,6 +174,7 @@ impl<'a> Search<'a> {
             table: Table::new(),
             agenda: Agenda::new(),
             budget,
+            bytes_max: u64::MAX,
             cancel,
             prune,
             draws,
@@ -181,6 +183,12 @@ impl<'a> Search<'a> {
             novelty: Novelty::default(),
             seen: Vec::new(),
         }
+    }
+
+    /// Lets the search end where it takes more memory, in bytes.
+    pub(crate) fn within(mut self, bytes: u64) -> Search<'a> {
+        self.bytes_max = bytes;
+        self
     }
 
     /// Lets the search look first where the halfmove clock is lowest.
@@ -230,7 +238,8 @@ impl<'a> Search<'a> {
         loop {
             steps += 1;
             if self.spent() >= self.budget
-                || (steps.is_multiple_of(CANCEL_INTERVAL) && (self.cancel)())
+                || (steps.is_multiple_of(CANCEL_INTERVAL)
+                    && (self.bytes() > self.bytes_max || (self.cancel)()))
             {
                 return Found::Interrupted;
             }
@@ -243,6 +252,13 @@ impl<'a> Search<'a> {
                 return found;
             }
         }
+    }
+
+    /// Returns what the search takes in memory, in bytes.
+    fn bytes(&self) -> u64 {
+        let nodes = self.nodes.len() * size_of::<Node>();
+        let edges = self.agenda.edges.len() * size_of::<Edge>();
+        (nodes + edges + self.table.slots.len() * size_of::<u32>()) as u64
     }
 
     /// Makes room for a short search.

@@ -114,7 +114,8 @@ pub fn can_mate_before_draws(
                 Cut::NONE
             }
         };
-        let mut search = Search::new(winner, attempt, room, cancel, &mut prune, Some(draws));
+        let search = Search::new(winner, attempt, room, cancel, &mut prune, Some(draws));
+        let mut search = search.within(budget.bytes());
         if is_last {
             search = search.by_clock();
         }

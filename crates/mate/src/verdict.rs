@@ -162,6 +162,8 @@ impl fmt::Display for Proof {
 pub struct Budget {
     /// Positions, at most [`MAX_NODES`].
     nodes: u64,
+    /// What a search may take in memory, in bytes.
+    bytes: u64,
 }
 
 impl Budget {
@@ -182,7 +184,31 @@ impl Budget {
     pub const fn of(nodes: u64) -> Budget {
         Budget {
             nodes: if nodes < MAX_NODES { nodes } else { MAX_NODES },
+            bytes: u64::MAX,
         }
+    }
+
+    /// Returns the budget with a bound on the memory that a search takes, in bytes: one that needs
+    /// more ends as if it had visited all its positions. What is counted are the positions and
+    /// moves that it keeps, which are the same on every machine.
+    ///
+    /// ```
+    /// use referee_chess::{Color, Position};
+    /// use referee_mate::{Budget, CanMate, can_mate};
+    ///
+    /// let start: Position = Position::startpos();
+    /// let budget = Budget::FULL.within(1 << 20);
+    /// assert!(!matches!(can_mate(&start, Color::White, budget, &|| false), CanMate::No(_)));
+    /// ```
+    #[must_use]
+    pub const fn within(self, bytes: u64) -> Budget {
+        Budget { bytes, ..self }
+    }
+
+    /// Returns what a search may take in memory, in bytes.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        self.bytes
     }
 
     /// Returns the positions that may be visited.

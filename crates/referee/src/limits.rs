@@ -4,6 +4,26 @@ use std::time::Duration;
 
 /// How long the own server of `referee conform` may take to end.
 pub(crate) const OWN_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// The lines of the log that wait to be written; more are dropped and counted.
+pub(crate) const LOG_LINES_WAITING_MAX: usize = 1_024;
+/// The longest line of the log, in bytes; the rest is cut off.
+pub(crate) const LOG_LINE_BYTES_MAX: usize = 16 << 10;
+/// How long the end waits for the log to be written.
+pub(crate) const LOG_END_TIMEOUT: Duration = Duration::from_millis(500);
+/// How often it looks for room in that time, where the log is full.
+pub(crate) const LOG_END_TRIES: u32 = 50;
+/// The part of the drain time of `referee serve` that is kept for closing the store: one in so
+/// many.
+pub(crate) const CLOSE_TIME_SHARE: u32 = 4;
+/// The most time that is kept for that.
+pub(crate) const CLOSE_TIME_MAX: Duration = Duration::from_secs(1);
+/// The least time that is given to that, where there is no time to drain.
+pub(crate) const CLOSE_TIME_MIN: Duration = Duration::from_millis(250);
+/// How much later than the drain time the process ends at the latest, whatever still runs.
+pub(crate) const END_GRACE: Duration = Duration::from_millis(500);
+/// The descriptors that are kept for the store, the listener and the runtime; the rest is for
+/// connections.
+pub(crate) const DESCRIPTORS_KEPT: u64 = 48;
 /// The longest time that a server may take for the next part of a record, in seconds.
 pub(crate) const EXPORT_SILENCE_SECONDS_MAX: u64 = 60;
 /// The longest line of a suite of `referee can-mate`, in bytes.

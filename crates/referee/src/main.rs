@@ -127,7 +127,13 @@ fn run() -> Outcome {
     };
     let started = arguments.log.start();
     started.map_err(|error| Failure::Usage(error.to_string()))?;
-    match arguments.command {
+    let outcome = run_command(arguments.command);
+    log::finish();
+    outcome
+}
+
+fn run_command(command: Command) -> Outcome {
+    match command {
         Command::Serve(serve) => serve.run(),
         Command::CanMate(can_mate) => can_mate.run(),
         Command::Judge(judge) => judge.run(),

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+pub use referee_laws::SOLVER_BYTES_MAX;
 pub use referee_record::limits::*;
 
 /// The largest message that is read, in bytes, after decompression.
@@ -39,8 +40,15 @@ pub const CURSOR_BYTES_MAX: usize = referee_store::limits::LOG_CURSOR_BYTES_MAX;
 pub const WATCHED_ENTRIES_READ_MAX: usize = 64;
 /// The number of messages that wait for a reader of a stream.
 pub const STREAM_QUEUE_MAX: usize = 64;
-/// How long a stream waits for its reader before it is cut.
+/// The bytes of these messages; one message may be longer.
+pub const STREAM_QUEUE_BYTES_MAX: usize = 32 << 10;
+/// How long a stream waits for its reader before it is cut. One that has not taken notice after
+/// that time again is reset.
 pub const SLOW_CONSUMER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a stream that the client writes to waits for its first message.
+pub const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a stream of a text waits for its next piece.
+pub const PIECE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The writes of the whole process that wait for their turn at a game or for the disk.
 pub const WRITES_WAITING_MAX: usize = 2 * referee_store::limits::QUEUE_WRITES_MAX;
 /// The actions of an import that are written in one go.
@@ -63,6 +71,49 @@ pub const RETRY_DELAY: Duration = Duration::from_millis(250);
 pub const CONCURRENT_STREAMS_MAX: u32 = 1_000;
 /// The number of open watch and play streams of the whole process.
 pub const OPEN_STREAMS_MAX: usize = 50_000;
+/// The connections of the whole process, where nobody says.
+pub const CONNECTIONS_MAX: usize = 16_384;
+/// The bytes of all connections that are under way: requests that are not answered, messages that
+/// wait for their readers, answers that are not sent. Where there is more, the connection that has
+/// the most is closed.
+pub const UNDER_WAY_BYTES_MAX: usize = 256 << 20;
+/// The bytes of the requests of one connection that are not answered yet; more are refused.
+pub const CONNECTION_RECEIVED_BYTES_MAX: usize = 32 << 20;
+/// The bytes of the answers of one connection that the transport has not sent; more wait.
+pub const CONNECTION_UNSENT_BYTES_MAX: usize = 16 << 20;
+/// The bytes of one stream that the transport takes before it has sent those before.
+pub const STREAM_UNSENT_BYTES_MAX: usize = 64 << 10;
+/// The bytes of a stream that a client may send before they are read.
+pub const STREAM_WINDOW_BYTES: u32 = 256 << 10;
+/// The bytes of a connection that a client may send before they are read.
+pub const CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
+/// The largest list of headers of a request, in bytes.
+pub const HEADER_LIST_BYTES_MAX: u32 = 16 << 10;
+/// The calls that a client may take back before the server has looked at them. A proxy takes back
+/// all that its own client has open when that goes away.
+pub const RESETS_PENDING_MAX: usize = CONCURRENT_STREAMS_MAX as usize;
+/// The streams that the server resets for errors of the client before it closes the connection.
+pub const RESETS_FOR_ERRORS_MAX: usize = 1_024;
+/// What a byte of a compressed message counts for.
+pub const COMPRESSION_COST: usize = 8;
+/// How long a connection may take to say that it speaks HTTP/2.
+pub const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a message of a request may take from its first byte to its last.
+pub const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection may be open without a call.
+pub const CONNECTION_QUIET_MAX: Duration = Duration::from_secs(15 * 60);
+/// How often a connection is looked at, whether it is quiet.
+pub const CONNECTION_LOOK_INTERVAL: Duration = Duration::from_secs(30);
+/// How many times less than the address with the most an address has that others give way to.
+pub const FAIR_SHARE: usize = 4;
+/// The part of all connections that is closed at once where room is made: one in so many.
+pub const UNUSED_CLOSED_SHARE: usize = 64;
+/// How long nobody is let in after somebody was turned away.
+pub const ACCEPT_FULL_PAUSE: Duration = Duration::from_millis(2);
+/// How long nobody is let in after the system had no descriptor.
+pub const ACCEPT_FAILED_PAUSE: Duration = Duration::from_millis(50);
+/// How often a line of the log is written that clients can bring about.
+pub const LOG_SELDOM_INTERVAL: Duration = Duration::from_secs(1);
 /// The positions that a question of who can mate may visit where it does not say.
 pub const MATE_NODES_DEFAULT: u64 = 2_000_000;
 /// The greatest number of positions that it may visit: some seconds.
@@ -94,11 +145,9 @@ pub const PGN_PIECE_BYTES_MAX: usize = 1 << 20;
 /// The texts of games that are verified at once.
 pub const VERIFY_STREAMS_MAX: usize = 64;
 /// The pieces of a text that wait to be read.
-pub const VERIFY_QUEUE_MAX: usize = 4;
+pub const VERIFY_QUEUE_MAX: usize = 1;
 /// How long a unary call may take on the server.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// How much earlier than the transport the service ends a call, so that it can say why.
-pub const CALL_TIMEOUT_MARGIN: Duration = Duration::from_millis(3);
 /// The longest file with a key, in bytes.
 pub const KEY_FILE_BYTES_MAX: usize = 4_096;
 /// How much longer than it works a copy or a verification of the store rests beside the games: as
@@ -146,8 +195,11 @@ pub const GENESIS_BYTES_INLINE_MAX: usize = 4 << 10;
 pub const FOLDS_AT_ONCE_MAX: usize = 4;
 /// The records that wait to be folded.
 pub const FOLDS_WAITING_MAX: usize = 4_096;
+/// The questions to the mate solver that are worked on at once, whoever asks. Each takes at most
+/// [`SOLVER_BYTES_MAX`].
+pub const SOLVERS_AT_ONCE_MAX: usize = 3;
 /// The judgments that may take the mate solver and run at once.
-pub const JUDGMENTS_AT_ONCE_MAX: usize = 4;
+pub const JUDGMENTS_AT_ONCE_MAX: usize = 3;
 /// The judgments that wait for that.
 pub const JUDGMENTS_WAITING_MAX: usize = 1_024;
 /// The moves of a history that are read by a thread that answers: about a microsecond each.
@@ -156,12 +208,20 @@ pub const HISTORY_MOVES_INLINE_MAX: usize = 256;
 pub const READS_AT_ONCE_MAX: usize = 4;
 /// The long histories and texts that wait to be read.
 pub const READS_WAITING_MAX: usize = 1_024;
-/// The questions of who can mate that are worked on at once, beside those of games.
-pub const MATE_QUESTIONS_AT_ONCE_MAX: usize = 4;
+/// The bytes of the requests with long histories that are read or wait for it. In memory each takes
+/// up to twenty times as much.
+pub const READS_WAITING_BYTES_MAX: usize = 16 << 20;
+/// The questions of who can mate that are worked on at once, so that most of the solver is left to
+/// games.
+pub const MATE_QUESTIONS_AT_ONCE_MAX: usize = 1;
 /// The questions of who can mate that wait.
 pub const MATE_QUESTIONS_WAITING_MAX: usize = 60;
+/// The texts that are taken over as games at once: each takes some tens of megabytes at most.
+pub const IMPORTS_AT_ONCE_MAX: usize = 8;
+/// The texts that wait for that.
+pub const IMPORTS_WAITING_MAX: usize = 56;
 /// The open questions of games that are worked on at once in the background.
-pub const QUESTIONS_AT_ONCE_MAX: usize = 2;
+pub const QUESTIONS_AT_ONCE_MAX: usize = 1;
 /// How long a question of a game is claimed by one process: longer than the largest budget takes.
 pub const QUESTION_HOLD: Duration = Duration::from_secs(120);
 /// How often the store is asked for open questions while this process leaves none.

@@ -16,10 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::codec::CompressionEncoding;
 use tonic::service::Routes;
-use tonic::transport::Server as Transport;
-use tonic::transport::server::TcpIncoming;
 use tonic_health::server::health_reporter;
-use tower::layer::util::{Identity, Stack};
+use tower::Layer as _;
 use uuid::Uuid;
 
 use crate::background::{Background, readiness};
@@ -27,9 +25,11 @@ use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::games::{CacheLimits, Games};
 use crate::limits;
-use crate::pool::WorkPool;
+use crate::pool::{Solvers, Turns, WorkPool};
 use crate::services::{GamesService, RulesService, StoreKeeper, StreamingGames};
-use crate::transport::{CallerLayer, StreamPermits, TransportErrorLayer, reflection};
+use crate::transport::{
+    CallerLayer, Capacity, Ledger, Streams, TransportErrorLayer, reflection, serve,
+};
 
 /// How a server runs.
 #[derive(Clone, Debug)]
@@ -49,6 +49,10 @@ pub struct ServerOptions {
     pub cache_games_max: usize,
     /// The most watch, play, export and verify streams that are open at once.
     pub open_streams_max: usize,
+    /// The most connections. Each takes a descriptor, and the store needs some.
+    pub connections_max: usize,
+    /// The most bytes of requests and answers that are under way.
+    pub under_way_bytes_max: usize,
 }
 
 impl Default for ServerOptions {
@@ -61,6 +65,8 @@ impl Default for ServerOptions {
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
             open_streams_max: limits::OPEN_STREAMS_MAX,
+            connections_max: limits::CONNECTIONS_MAX,
+            under_way_bytes_max: limits::UNDER_WAY_BYTES_MAX,
         }
     }
 }
@@ -74,8 +80,6 @@ pub enum ServeError {
     Store(ServiceError),
     /// The system has no thread for the signs of life.
     Thread(std::io::Error),
-    /// The transport failed.
-    Transport(tonic::transport::Error),
 }
 
 impl fmt::Display for ServeError {
@@ -84,7 +88,6 @@ impl fmt::Display for ServeError {
             Self::Reflection(_) => f.write_str("the descriptors for reflection cannot be read"),
             Self::Store(_) => f.write_str("the store cannot be used"),
             Self::Thread(_) => f.write_str("no thread for the signs of life"),
-            Self::Transport(_) => f.write_str("the listener failed"),
         }
     }
 }
@@ -95,7 +98,6 @@ impl std::error::Error for ServeError {
             Self::Reflection(error) => Some(error),
             Self::Store(error) => Some(error),
             Self::Thread(error) => Some(error),
-            Self::Transport(error) => Some(error),
         }
     }
 }
@@ -117,9 +119,6 @@ impl fmt::Debug for Server {
             .finish_non_exhaustive()
     }
 }
-
-/// What every call goes through, outermost last.
-type Layers = Stack<TransportErrorLayer, Stack<CallerLayer, Identity>>;
 
 impl Server {
     /// A server of the games in a store, on a listener, by a clock.
@@ -149,61 +148,64 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Where the server cannot start or the listener fails.
+    /// Where the server cannot start.
     pub async fn run(self, stop: CancellationToken) -> Result<(), ServeError> {
         let drain_timeout = self.options.drain_timeout;
         let (health, health_service) = health_reporter();
-        // What stops of itself, because the transport failed, stops everything else as well.
-        let stop = stop.child_token();
-        let _stops = stop.clone().drop_guard();
         let tasks = TaskTracker::new();
-        let games = self.begin_games(&tasks).await?;
+        let solvers = Solvers::default();
+        let games = self.begin_games(&tasks, &solvers).await?;
         let store = self.store.clone();
         let background = Background::start(&games, store.clone()).map_err(ServeError::Thread)?;
         let heartbeat = Arc::clone(&games.heartbeat);
         let routes = self
-            .routes(games, &tasks, &stop)?
+            .routes(games, &tasks, &solvers, &stop)?
             .add_service(health_service);
         readiness::begin(&health).await;
         // From the signal on it says that nothing is served.
         let ready = readiness::run(store, heartbeat, health, stop.clone());
         let ready = tasks.spawn(ready);
-        let incoming = TcpIncoming::from(self.listener).with_nodelay(Some(true));
-        let serving = transport(&self.options)
-            .add_routes(routes)
-            .serve_with_incoming_shutdown(incoming, stop.clone().cancelled_owned());
+        let service = TransportErrorLayer.layer(routes);
+        let service = CallerLayer::open(&self.options.platform).layer(service);
+        let ledger = Ledger::new(Capacity {
+            connections: self.options.connections_max,
+            streams: self.options.open_streams_max,
+            bytes: self.options.under_way_bytes_max,
+        });
+        let serving = serve(self.listener, ledger, service, stop.clone());
         tokio::pin!(serving);
-        let ended = tokio::select! {
-            ended = &mut serving => Some(ended),
-            () = stop.cancelled() => None,
+        // The door is closed with the signal, and connections go when their calls have ended.
+        let is_served = tokio::select! {
+            () = &mut serving => true,
+            () = stop.cancelled() => false,
         };
-        stop.cancel();
-        if ready.await.is_err() {
-            tracing::error!("the job that tells health did not end well");
-        }
         let drained = async {
-            let serving = async {
-                match ended {
-                    Some(ended) => ended,
-                    None => serving.await,
+            // A door that closed by itself ends the rest as well.
+            stop.cancel();
+            if ready.await.is_err() {
+                tracing::error!("the job that tells health did not end well");
+            }
+            let served = async {
+                if !is_served {
+                    serving.await;
                 }
             };
             // The last sign of life is given at once: from here on clocks stand still.
-            let (ended, ()) = tokio::join!(serving, background.stop());
+            tokio::join!(served, background.stop());
             tasks.close();
             tasks.wait().await;
-            ended
         };
-        match tokio::time::timeout(drain_timeout, drained).await {
-            Ok(ended) => ended.map_err(ServeError::Transport),
-            Err(_) => {
-                tracing::warn!("dropped what was open at the drain deadline");
-                Ok(())
-            }
+        if tokio::time::timeout(drain_timeout, drained).await.is_err() {
+            tracing::warn!("dropped what was open at the drain deadline");
         }
+        Ok(())
     }
 
-    async fn begin_games(&self, tasks: &TaskTracker) -> Result<Arc<Games>, ServeError> {
+    async fn begin_games(
+        &self,
+        tasks: &TaskTracker,
+        solvers: &Solvers,
+    ) -> Result<Arc<Games>, ServeError> {
         let cache = CacheLimits {
             bytes_max: self.options.cache_bytes_max,
             games_max: self.options.cache_games_max,
@@ -214,6 +216,7 @@ impl Server {
             ReplicaId(Uuid::new_v4().as_u128()),
             cache,
             tasks.clone(),
+            solvers,
         );
         games.await.map(Arc::new).map_err(ServeError::Store)
     }
@@ -223,12 +226,13 @@ impl Server {
         &self,
         games: Arc<Games>,
         tasks: &TaskTracker,
+        solvers: &Solvers,
         stop: &CancellationToken,
     ) -> Result<Routes, ServeError> {
-        let streams_max = self.options.open_streams_max;
-        let streams = StreamPermits::new(streams_max, Arc::clone(&self.clock), tasks.clone());
-        let pool = WorkPool::new(limits::READS_AT_ONCE_MAX, limits::READS_WAITING_MAX);
-        let rules = RulesService::new(streams.clone(), pool.clone(), stop.clone());
+        let streams = Streams::new(Arc::clone(&self.clock), tasks.clone());
+        let pool = WorkPool::new(limits::READS_AT_ONCE_MAX, limits::READS_WAITING_MAX)
+            .within(limits::READS_WAITING_BYTES_MAX);
+        let rules = RulesService::new(streams.clone(), pool.clone(), solvers, stop.clone());
         let keeper = StoreKeeper::new(
             Arc::clone(&self.store),
             Arc::clone(&self.clock),
@@ -241,6 +245,7 @@ impl Server {
             streams,
             stop: stop.clone(),
             pool,
+            imports: Turns::new(limits::IMPORTS_AT_ONCE_MAX, limits::IMPORTS_WAITING_MAX),
             record_key: self.options.record_key.clone().map(Arc::new),
             pgn_exports: Arc::new(Semaphore::new(limits::PGN_EXPORTS_MAX)),
         };
@@ -260,15 +265,4 @@ impl Server {
             .add_service(v1.build_v1().map_err(ServeError::Reflection)?)
             .add_service(v1alpha.build_v1alpha().map_err(ServeError::Reflection)?))
     }
-}
-
-/// The transport with the layers that every call goes through.
-fn transport(options: &ServerOptions) -> Transport<Layers> {
-    Transport::builder()
-        .timeout(limits::CALL_TIMEOUT)
-        .max_concurrent_streams(limits::CONCURRENT_STREAMS_MAX)
-        .http2_keepalive_interval(Some(limits::KEEPALIVE_INTERVAL))
-        .http2_keepalive_timeout(Some(limits::KEEPALIVE_TIMEOUT))
-        .layer(CallerLayer::open(&options.platform))
-        .layer(TransportErrorLayer)
 }

@@ -1,5 +1,7 @@
 //! The laws that every fuzz target holds, and the shape of their inputs.
 
+pub mod games;
+
 use std::collections::BTreeSet;
 
 use referee_chess::mailbox::{Mailbox, PlainMove};

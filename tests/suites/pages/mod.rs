@@ -4,6 +4,7 @@
 mod actions;
 mod clocks;
 mod errors;
+mod limits;
 
 use std::{env, fs};
 

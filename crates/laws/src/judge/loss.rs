@@ -7,12 +7,12 @@ use super::draft::Draft;
 use crate::clock::Time;
 use crate::game::Game;
 use crate::history::History;
-use crate::mate::{CanMate, NoMate, Purpose, Question, Tier, examine};
+use crate::mate::{CanMate, NoMate, Purpose, Question, SOLVER_BYTES_MAX, Tier, examine};
 use crate::outcome::{Evidence, GameResult, Outcome, Termination};
 use crate::profile::{MateTest, UndeterminedPolicy};
 
 /// The positions that may be visited for a question of who can mate when a game ends by it.
-pub const MATE_BUDGET_ON_END: Budget = Budget::FULL;
+pub const MATE_BUDGET_ON_END: Budget = Budget::FULL.within(SOLVER_BYTES_MAX);
 
 /// How a game is lost, and drawn instead where the opponent cannot mate.
 pub(super) struct Loss {

@@ -10,14 +10,24 @@ use std::time::Duration;
 
 use clap::Args;
 use referee_record::RecordKey;
+use referee_server::limits::CONNECTIONS_MAX;
 use referee_server::{MachineClock, Server, ServerOptions};
 use referee_store::{SqliteStore, Store};
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::{Exit, Failure, Outcome};
+use crate::limits::{
+    CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT, END_GRACE,
+};
+use crate::log::{self, log_panics};
 use settings::{check_store, read_folder, read_key, read_listen};
+
+/// The signal of a file that may not grow (Linux and BSD alike).
+const SIGXFSZ: i32 = 25;
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]
@@ -72,8 +82,15 @@ impl ServeArguments {
         if let Some(threads) = self.threads {
             builder.worker_threads(usize::from(threads));
         }
+        log_panics();
+        raise_limits();
         let outcome = match builder.enable_all().build() {
-            Ok(runtime) => runtime.block_on(self.run_until_signal(record_key)),
+            Ok(runtime) => {
+                let outcome = runtime.block_on(self.run_until_signal(record_key));
+                // Whatever a thread still does there is nobody to wait for it.
+                runtime.shutdown_background();
+                outcome
+            }
             Err(error) => Err(format!("cannot start threads: {error}")),
         };
         match outcome {
@@ -90,6 +107,9 @@ impl ServeArguments {
         let no_signal = |error| format!("cannot wait for signals: {error}");
         let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
+        let mut hangup = signal(SignalKind::hangup()).map_err(no_signal)?;
+        // A file that may not grow is an error of the store, and no end.
+        let _too_large = signal(SignalKind::from_raw(SIGXFSZ)).map_err(no_signal)?;
         // A store is made only by a service that can begin.
         let listener = TcpListener::bind(&self.listen)
             .await
@@ -109,35 +129,82 @@ impl ServeArguments {
         tracing::info!(%address, store = %path, "listening");
         let stop = CancellationToken::new();
         let stopping = stop.clone();
+        let drain_time = Duration::from_secs(self.drain_timeout_seconds);
         tokio::spawn(async move {
             let name = tokio::select! {
                 _ = terminate.recv() => "SIGTERM",
                 _ = interrupt.recv() => "SIGINT",
+                _ = hangup.recv() => "SIGHUP",
             };
             tracing::info!(signal = name, "draining");
+            end_at_last(drain_time + END_GRACE);
             stopping.cancel();
         });
         if let Some(key) = &record_key {
             tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
         }
+        let close_time = (drain_time / CLOSE_TIME_SHARE).min(CLOSE_TIME_MAX);
         let options = ServerOptions {
-            drain_timeout: Duration::from_secs(self.drain_timeout_seconds),
+            drain_timeout: drain_time - close_time,
             record_key,
+            connections_max: connections_max(),
             backup_folder: self.backup_folder,
             ..ServerOptions::default()
         };
         let server = Server::new(listener, Arc::clone(&store), clock, options);
         let served = server.run(stop).await;
-        store
-            .close()
-            .await
-            .map_err(|error| format!("cannot close the store: {error}"))?;
+        match tokio::time::timeout(close_time.max(CLOSE_TIME_MIN), store.close()).await {
+            Ok(closed) => closed.map_err(|error| format!("cannot close the store: {error}"))?,
+            // What was answered is on disk.
+            Err(_) => tracing::warn!("the store was not closed in time; the next start repairs it"),
+        }
         served.map_err(|error| match std::error::Error::source(&error) {
             Some(source) => format!("{error}: {source}"),
             None => error.to_string(),
         })?;
         tracing::info!("stopped");
         Ok(())
+    }
+}
+
+/// Lets the process have as many descriptors as the system allows, and makes files that only their
+/// owner can read.
+fn raise_limits() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // Where the system says no, there are fewer connections.
+    let _ = setrlimit(Resource::Nofile, raised);
+    umask(Mode::RWXG | Mode::RWXO);
+}
+
+/// Returns for how many connections there are descriptors.
+fn connections_max() -> usize {
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    // Where there are very few, some connections are better than none.
+    let left = descriptors
+        .saturating_sub(DESCRIPTORS_KEPT)
+        .max(descriptors / 4);
+    let left = usize::try_from(left).unwrap_or(usize::MAX);
+    left.clamp(1, CONNECTIONS_MAX)
+}
+
+/// Ends the process after some time, whatever still runs: threads that answer may be at work, and
+/// a disk may not come back. What was answered is on disk.
+fn end_at_last(time: Duration) {
+    let ends = std::thread::Builder::new()
+        .name("end".into())
+        .spawn(move || {
+            let (_nobody, never) = std::sync::mpsc::channel::<()>();
+            let _ = never.recv_timeout(time);
+            tracing::warn!("ended at the drain deadline, with work that did not stop");
+            log::finish();
+            std::process::exit(0);
+        });
+    if let Err(error) = ends {
+        tracing::warn!(%error, "no thread to end the process in time");
     }
 }
 

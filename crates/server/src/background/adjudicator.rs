@@ -98,11 +98,10 @@ async fn answer(
     } else {
         limits::MATE_NODES_DEFAULT
     };
-    let examine = move || asked.answer(nodes, &|| stop.is_cancelled());
-    let found = tokio::task::spawn_blocking(examine).await;
-    let found = found.map_err(|error| ServiceError::InvariantBroken {
-        what: format!("a question of who can mate did not come to its end: {error}"),
-    })?;
+    let examine = move |is_unwanted: &dyn Fn() -> bool| {
+        asked.answer(nodes, &|| stop.is_cancelled() || is_unwanted())
+    };
+    let found = games.second_looks.run_while_wanted(examine).await?;
     let Some(found) = found else {
         return Ok(());
     };

@@ -47,7 +47,7 @@ use self::writer::Writer;
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
-use crate::pool::WorkPool;
+use crate::pool::{Solvers, WorkPool};
 
 /// What the cache of games may take.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +64,8 @@ pub(crate) struct Games {
     pub(crate) clock: Arc<dyn Clock>,
     /// Told when a question was left for the adjudicator.
     pub(crate) asked: Arc<Notify>,
+    /// Where the adjudicator looks a second time.
+    pub(crate) second_looks: WorkPool,
     /// Work that goes on when the caller goes away; it ends before the service does.
     tracker: TaskTracker,
     /// The places of such work.
@@ -84,6 +86,7 @@ impl Games {
         replica: ReplicaId,
         cache: CacheLimits,
         tracker: TaskTracker,
+        solvers: &Solvers,
     ) -> Result<Games, ServiceError> {
         let heartbeat = Heartbeat::begin(store.clone(), Arc::clone(&clock), replica).await?;
         let heartbeat = Arc::new(heartbeat);
@@ -93,7 +96,7 @@ impl Games {
         let folds = WorkPool::new(limits::FOLDS_AT_ONCE_MAX, limits::FOLDS_WAITING_MAX);
         let registry = Arc::new(GameRegistry::new(store.clone(), cache, feeds, log, folds));
         let asked = Arc::new(Notify::new());
-        let judgments = WorkPool::new(limits::JUDGMENTS_AT_ONCE_MAX, limits::JUDGMENTS_WAITING_MAX);
+        let judgments = solvers.pool(limits::JUDGMENTS_AT_ONCE_MAX, limits::JUDGMENTS_WAITING_MAX);
         let writer = Writer::new(Arc::clone(&registry), judgments, Arc::clone(&asked));
         let keeper = Timekeeper::new(
             writer,
@@ -108,6 +111,7 @@ impl Games {
             heartbeat,
             clock,
             asked,
+            second_looks: solvers.pool(limits::QUESTIONS_AT_ONCE_MAX, 0),
             tracker,
             places: Arc::new(Semaphore::new(limits::WRITES_WAITING_MAX)),
             batches: Semaphore::new(limits::BATCHES_AT_ONCE_MAX),

@@ -11,7 +11,7 @@ use super::feed::DELETED;
 const COPY_FIXED_BYTES: usize = 4 << 10;
 
 /// What a move costs in a copy, in bytes: its text, its key, and what counts from it.
-const COPY_PLY_BYTES: usize = 80;
+const COPY_PLY_BYTES: usize = 128;
 
 /// A game as its record on disk has it.
 #[derive(Debug)]

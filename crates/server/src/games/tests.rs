@@ -17,6 +17,7 @@ use super::{Arrival, CacheLimits, Follower, Games, Heartbeat, Update, Wish};
 use crate::clock::ManualClock;
 use crate::error::ServiceError;
 use crate::limits;
+use crate::pool::Solvers;
 
 /// When everything begins, in microseconds since 1970.
 const BEGIN_US: i64 = 1_700_000_000_000_000;
@@ -52,7 +53,8 @@ impl House {
             games_max: usize::MAX,
         };
         let (clock, tasks) = (Arc::new(self.clock.clone()), TaskTracker::new());
-        let games = Games::begin(self.store.clone(), clock, ReplicaId(number), cache, tasks);
+        let (store, solvers) = (self.store.clone(), Solvers::default());
+        let games = Games::begin(store, clock, ReplicaId(number), cache, tasks, &solvers);
         games.await.expect("the store works")
     }
 

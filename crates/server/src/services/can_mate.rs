@@ -1,8 +1,5 @@
 //! The `CanMate` question: whether a side can still mate, by any series of legal moves.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use referee_api::v1;
 use referee_chess::Color;
 use referee_laws::{CanMate, can_mate_by};
@@ -16,7 +13,7 @@ use referee_record::convert::profile::read_profile;
 
 use crate::error::ServiceError;
 use crate::limits;
-use crate::pool::WorkPool;
+use crate::pool::{Solvers, WorkPool};
 
 /// Answers questions of who can mate, some at once.
 #[derive(Clone, Debug)]
@@ -24,37 +21,25 @@ pub(super) struct MateQuestions {
     pool: WorkPool,
 }
 
-impl Default for MateQuestions {
-    fn default() -> MateQuestions {
+impl MateQuestions {
+    /// Questions beside all others to the solver.
+    pub(super) fn new(solvers: &Solvers) -> MateQuestions {
         MateQuestions {
-            pool: WorkPool::new(
+            pool: solvers.pool(
                 limits::MATE_QUESTIONS_AT_ONCE_MAX,
                 limits::MATE_QUESTIONS_WAITING_MAX,
             ),
         }
     }
-}
 
-impl MateQuestions {
     /// Answers a question. The work is done beside that of other requests, and ends when the
     /// caller goes away.
     pub(super) async fn answer(
         &self,
         request: v1::CanMateRequest,
     ) -> Result<v1::CanMateResponse, ServiceError> {
-        let gone = Arc::new(AtomicBool::new(false));
-        let _watch = Gone(Arc::clone(&gone));
-        let answer = move || answer(&request, &|| gone.load(Ordering::Relaxed));
-        self.pool.run(answer).await?
-    }
-}
-
-/// Tells the work that nobody waits for it any more.
-struct Gone(Arc<AtomicBool>);
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        let answer = move |is_unwanted: &dyn Fn() -> bool| answer(&request, is_unwanted);
+        self.pool.run_while_wanted(answer).await?
     }
 }
 

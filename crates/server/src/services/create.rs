@@ -34,11 +34,12 @@ pub(super) async fn create(
     let position = position.and_then(|game| game.initial_position.as_ref());
     let moves = position.map_or(0, |position| position.moves.len());
     let is_long = moves > limits::HISTORY_MOVES_INLINE_MAX;
+    let size = (is_long, prost::Message::encoded_len(&request));
     let read = move || {
         let (genesis, game) = read_creation(&request)?;
         Ok::<_, ServiceError>(new_game(key, &request, genesis, game, create_time_us))
     };
-    let (new, folded) = service.pool.run_where(is_long, read).await??;
+    let (new, folded) = service.pool.run_request(size, read).await??;
     service.games.create(new, folded).await
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn begin(
             let key = GamesService::key(caller, "name", &name)?;
             let game = service.games.read(&key).await?;
             let text = text::write(service, &key, game).await?;
-            service.streams.open(|sender| async move {
+            service.streams.open(caller.line(), |sender| async move {
                 tokio::select! {
                     _ = export.send(&sender, &key, text) => {}
                     () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
@@ -53,7 +53,7 @@ pub(super) async fn begin(
             let filter = read_filter(Some(&filter), &mut fields);
             fields.finish()?;
             let platform = caller.platform().to_owned();
-            service.streams.open(|sender| async move {
+            service.streams.open(caller.line(), |sender| async move {
                 let ended = tokio::select! {
                     ended = export.send_all(&sender, &platform, &filter) => ended,
                     () = stop.cancelled() => Err(Broken::Service(ServiceError::ShuttingDown)),

@@ -212,7 +212,9 @@ impl v1::game_service_server::GameService for GamesService {
         let export =
             export::Export::begin(Arc::clone(&self.games), &key, self.record_key.clone()).await?;
         let stop = self.stop.clone();
-        let outgoing = self.streams.open(|sender| export.run(sender, stop))?;
+        let outgoing = self
+            .streams
+            .open(caller.line(), |sender| export.run(sender, stop))?;
         Ok(Response::new(outgoing))
     }
 }

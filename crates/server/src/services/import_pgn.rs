@@ -35,7 +35,9 @@ pub(super) async fn import(
         return Err(ServiceError::field("game_id", "is required for an import"));
     }
     let key = caller.key(request.game_id.clone());
-    let read = service.pool.run(move || read_import(&request)).await??;
+    let _turn = service.imports.wait().await?;
+    let read = move |is_unwanted: &dyn Fn() -> bool| read_import(&request, is_unwanted);
+    let read = service.pool.run_while_wanted(read).await??;
     let Import {
         creation,
         genesis,
@@ -68,8 +70,11 @@ struct Import {
 }
 
 /// Reads a text that is to become a game, and judges it by the rules that it is to be played by:
-/// what cannot be played to its end is refused as a whole.
-fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
+/// what cannot be played to its end is refused as a whole. It stops where nobody wants it any more.
+fn read_import(
+    request: &v1::ImportPgnRequest,
+    is_unwanted: &dyn Fn() -> bool,
+) -> Result<Import, ServiceError> {
     let mut fields = Fields::default();
     fields.request_id("request_id", &request.request_id);
     fields.length("pgn", &request.pgn, limits::PGN_PIECE_BYTES_MAX);
@@ -103,7 +108,7 @@ fn read_import(request: &v1::ImportPgnRequest) -> Result<Import, ServiceError> {
     tell_times(&reading.game, control.as_ref(), &moves, &mut tell);
     let mut actions = write_moves(&reading.game, &moves)?;
     // The clocks are judged as a whole, too, before anything is written.
-    let after = try_out(game.clone(), &actions, reading.end)?;
+    let after = try_out(game.clone(), &actions, reading.end, is_unwanted)?;
     if let Some(result) = verdict.recorded {
         let termination = reading.game.tags.get(Tags::TERMINATION);
         let ends = write_ends(result, termination, after.position().turn())?;
@@ -195,8 +200,12 @@ fn try_out(
     mut game: referee_laws::Game,
     actions: &[Imported],
     end: Place,
+    is_unwanted: &dyn Fn() -> bool,
 ) -> Result<referee_laws::Game, ServiceError> {
     for (message, submitted) in actions {
+        if is_unwanted() {
+            return Err(ServiceError::DeadlineExceeded);
+        }
         if let Some(outcome) = game.outcome() {
             // The board was judged before, so the clocks have ended the game.
             let over = &outcome.text;

@@ -15,7 +15,8 @@ use super::service::{GamesService, check_after, read_corrections, read_heartbeat
 use super::watch::{EVENT_FIELD, game_end, heartbeat};
 use crate::error::ServiceError;
 use crate::games::{Arrival, Follower, Games, Update, Wish};
-use crate::transport::{Caller, Frame, Gone, Outgoing, Sender, translate};
+use crate::limits;
+use crate::transport::{Caller, Frame, Gone, Outgoing, Sender, read_fault};
 
 /// Opens a stream. The join is read inside: a client may wait for the answer before it sends.
 pub(super) fn open(
@@ -25,9 +26,16 @@ pub(super) fn open(
 ) -> Result<Outgoing<Frame>, ServiceError> {
     service.check_running()?;
     let (games, stop) = (service.games.clone(), service.stop.clone());
-    service.streams.open(|sender| async move {
+    let line = caller.line().clone();
+    service.streams.open(&line, |sender| async move {
         let played = async {
-            match Join::read(&games, &caller, &mut actions).await {
+            let joined = tokio::select! {
+                joined = Join::read(&games, &caller, &mut actions) => joined,
+                () = games.clock.sleep(limits::FIRST_MESSAGE_TIMEOUT) => {
+                    Err(ServiceError::DeadlineExceeded)
+                }
+            };
+            match joined {
                 Ok(join) => play(&games, &caller, join, actions, &sender).await,
                 Err(error) => sender.fail(error).await,
             }
@@ -102,11 +110,7 @@ async fn read_message(
             field: "kind",
             description: "a message of the stream must be a join or an action",
         }),
-        Err(status) => Err(
-            translate(&status).unwrap_or(ServiceError::MalformedMessage {
-                reason: status.message().to_owned(),
-            }),
-        ),
+        Err(status) => Err(read_fault(&status)),
     }
 }
 

@@ -18,8 +18,8 @@ use super::can_mate::MateQuestions;
 use super::verify_games::Verifier;
 use crate::error::ServiceError;
 use crate::limits;
-use crate::pool::WorkPool;
-use crate::transport::{Outgoing, StreamPermits};
+use crate::pool::{Solvers, WorkPool};
+use crate::transport::{Caller, Outgoing, Streams};
 
 /// Answers `RulesService`.
 #[derive(Clone)]
@@ -32,12 +32,13 @@ pub(crate) struct RulesService {
 
 impl RulesService {
     pub(crate) fn new(
-        streams: StreamPermits,
+        streams: Streams,
         pool: WorkPool,
+        solvers: &Solvers,
         stop: CancellationToken,
     ) -> RulesService {
         RulesService {
-            mates: MateQuestions::default(),
+            mates: MateQuestions::new(solvers),
             verifier: Verifier::new(streams, stop),
             pool,
         }
@@ -45,7 +46,7 @@ impl RulesService {
 
     /// Answers a question about a position: away from the threads that answer where its history
     /// is long.
-    async fn answer<Q: Send + 'static, A: Send + 'static>(
+    async fn answer<Q: prost::Message + 'static, A: Send + 'static>(
         &self,
         question: Q,
         position: fn(&Q) -> Option<&v1::Position>,
@@ -53,7 +54,8 @@ impl RulesService {
     ) -> Result<Response<A>, Status> {
         let moves = position(&question).map_or(0, |position| position.moves.len());
         let is_long = moves > limits::HISTORY_MOVES_INLINE_MAX;
-        let answered = self.pool.run_where(is_long, move || answer(&question));
+        let size = (is_long, question.encoded_len());
+        let answered = self.pool.run_request(size, move || answer(&question));
         Ok(Response::new(answered.await??))
     }
 }
@@ -99,7 +101,9 @@ impl v1::rules_service_server::RulesService for RulesService {
         &self,
         request: Request<Streaming<v1::VerifyGamesRequest>>,
     ) -> Result<Response<Self::VerifyGamesStream>, Status> {
-        Ok(Response::new(self.verifier.answer(request.into_inner())?))
+        let line = Caller::of(&request)?.line().clone();
+        let verdicts = self.verifier.answer(&line, request.into_inner())?;
+        Ok(Response::new(verdicts))
     }
 
     async fn convert_notation(

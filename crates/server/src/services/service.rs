@@ -12,18 +12,20 @@ use tokio_util::sync::CancellationToken;
 use crate::error::ServiceError;
 use crate::games::Games;
 use crate::limits;
-use crate::pool::WorkPool;
-use crate::transport::{Caller, StreamPermits};
+use crate::pool::{Turns, WorkPool};
+use crate::transport::{Caller, Streams};
 
 /// Answers `GameService`.
 #[derive(Clone)]
 pub(crate) struct GamesService {
     pub(crate) games: Arc<Games>,
-    pub(crate) streams: StreamPermits,
+    pub(crate) streams: Streams,
     pub(crate) stop: CancellationToken,
     /// Where long histories and texts are read.
     pub(crate) pool: WorkPool,
     pub(crate) record_key: Option<Arc<RecordKey>>,
+    /// Turns at taking over games from texts, each of which has every action of its game in memory.
+    pub(crate) imports: Turns,
     /// The places of streams of games as text.
     pub(crate) pgn_exports: Arc<Semaphore>,
 }

@@ -14,14 +14,14 @@ use tonic::{Request, Response, Status};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
-use crate::transport::{Outgoing, Sender, StreamPermits};
+use crate::transport::{Caller, Outgoing, Sender, Streams};
 
 /// Answers `StoreService`.
 #[derive(Clone)]
 pub(crate) struct StoreKeeper {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    streams: StreamPermits,
+    streams: Streams,
     stop: CancellationToken,
     /// Where copies go; without it none is made.
     folder: Option<Arc<PathBuf>>,
@@ -33,7 +33,7 @@ impl StoreKeeper {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
-        streams: StreamPermits,
+        streams: Streams,
         stop: CancellationToken,
         folder: Option<PathBuf>,
     ) -> StoreKeeper {
@@ -82,8 +82,9 @@ impl v1::store_service_server::StoreService for StoreKeeper {
 
     async fn back_up_store(
         &self,
-        _: Request<v1::BackUpStoreRequest>,
+        request: Request<v1::BackUpStoreRequest>,
     ) -> Result<Response<Self::BackUpStoreStream>, Status> {
+        let caller = Caller::of(&request)?;
         let Some(folder) = self.folder.clone() else {
             return Err(refused("the server was started without --backup-folder", None).into());
         };
@@ -99,7 +100,7 @@ impl v1::store_service_server::StoreService for StoreKeeper {
         }
         let keeper = self.clone();
         let name = self.file_name()?;
-        let stream = self.streams.open(|sender| async move {
+        let stream = self.streams.open(caller.line(), |sender| async move {
             let _place = place;
             keeper.back_up(folder.join(&name), name, sender).await;
         });
@@ -112,13 +113,14 @@ impl v1::store_service_server::StoreService for StoreKeeper {
         &self,
         request: Request<v1::VerifyStoreRequest>,
     ) -> Result<Response<Self::VerifyStoreStream>, Status> {
+        let caller = Caller::of(&request)?;
         let place = self.begin(&self.verifying)?;
         let from = match request.into_inner().games_only {
             true => VerifyCursor::games(),
             false => VerifyCursor::default(),
         };
         let keeper = self.clone();
-        let stream = self.streams.open(|sender| async move {
+        let stream = self.streams.open(caller.line(), |sender| async move {
             let _place = place;
             keeper.verify(from, sender).await;
         });

@@ -19,20 +19,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
 
+use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
-use crate::transport::{Outgoing, Sender, StreamPermits};
+use crate::transport::{Line, Outgoing, Sender, Streams, read_fault};
 
 /// Verifies texts, some at once.
 #[derive(Clone)]
 pub(super) struct Verifier {
     open: Arc<Semaphore>,
-    streams: StreamPermits,
+    streams: Streams,
     stop: CancellationToken,
 }
 
 impl Verifier {
-    pub(super) fn new(streams: StreamPermits, stop: CancellationToken) -> Verifier {
+    pub(super) fn new(streams: Streams, stop: CancellationToken) -> Verifier {
         Verifier {
             open: Arc::new(Semaphore::new(limits::VERIFY_STREAMS_MAX)),
             streams,
@@ -43,32 +44,60 @@ impl Verifier {
     /// Answers a stream of pieces with a stream of verdicts.
     pub(super) fn answer(
         &self,
+        line: &Line,
         pieces: Streaming<v1::VerifyGamesRequest>,
     ) -> Result<Outgoing<v1::VerifyGamesResponse>, ServiceError> {
         let permit = Arc::clone(&self.open)
             .try_acquire_owned()
             .map_err(|_| ServiceError::overloaded())?;
         let stop = self.stop.clone();
+        let pieces = Pieces {
+            pieces,
+            clock: Arc::clone(self.streams.clock()),
+        };
         self.streams
-            .open(|sender| verify(pieces, sender, permit, stop))
+            .open(line, |sender| verify(pieces, sender, permit, stop))
+    }
+}
+
+/// The pieces of a text as they arrive.
+struct Pieces {
+    pieces: Streaming<v1::VerifyGamesRequest>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Pieces {
+    /// Waits for the next piece; none at the end of the text.
+    async fn next(
+        &mut self,
+        patience: Duration,
+    ) -> Result<Option<v1::VerifyGamesRequest>, ServiceError> {
+        tokio::select! {
+            piece = self.pieces.message() => piece.map_err(|status| read_fault(&status)),
+            () = self.clock.sleep(patience) => Err(ServiceError::DeadlineExceeded),
+        }
     }
 }
 
 /// Reads the pieces, and lets another thread read the games in them.
 async fn verify(
-    mut pieces: Streaming<v1::VerifyGamesRequest>,
+    mut pieces: Pieces,
     sender: Sender<v1::VerifyGamesResponse>,
     permit: OwnedSemaphorePermit,
     stop: CancellationToken,
 ) {
     let sender = Arc::new(sender);
     let first = tokio::select! {
-        first = pieces.message() => first,
+        first = pieces.next(limits::FIRST_MESSAGE_TIMEOUT) => first,
         () = stop.cancelled() => return sender.fail(ServiceError::ShuttingDown).await,
         () = sender.closed() => return,
     };
-    let Ok(Some(first)) = first else { return };
-    let (profile, begin) = match read_first(first) {
+    let read = match first {
+        Ok(None) => return,
+        Ok(Some(first)) => read_first(first),
+        Err(error) => Err(error),
+    };
+    let (profile, begin) = match read {
         Ok(read) => read,
         Err(error) => return sender.fail(error).await,
     };
@@ -90,7 +119,7 @@ async fn verify(
 
 /// Hands the pieces on until the text ends or nobody listens.
 async fn feed(
-    mut pieces: Streaming<v1::VerifyGamesRequest>,
+    mut pieces: Pieces,
     begin: Option<bytes::Bytes>,
     queue: mpsc::Sender<bytes::Bytes>,
     sender: &Sender<v1::VerifyGamesResponse>,
@@ -103,12 +132,12 @@ async fn feed(
     }
     loop {
         let piece = tokio::select! {
-            piece = pieces.message() => piece,
+            piece = pieces.next(limits::PIECE_TIMEOUT) => piece?,
             () = stop.cancelled() => return Err(ServiceError::ShuttingDown),
             () = sender.closed() => return Ok(()),
         };
         // A client that breaks off has had the verdicts on what it sent.
-        let Ok(Some(piece)) = piece else {
+        let Some(piece) = piece else {
             return Ok(());
         };
         let text = match piece.kind {

@@ -35,7 +35,7 @@ pub(super) async fn watch(
     };
     let follower = service.games.follow(&key, wish).await?;
     let stop = service.stop.clone();
-    service.streams.open(|sender| async move {
+    service.streams.open(caller.line(), |sender| async move {
         tokio::select! {
             () = send_all(follower, &sender) => {}
             () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,

@@ -42,7 +42,7 @@ pub(super) async fn watch(
         .follow_all(games, request.after_cursor, heartbeat)
         .await?;
     let stop = service.stop.clone();
-    service.streams.open(|sender| async move {
+    service.streams.open(caller.line(), |sender| async move {
         tokio::select! {
             () = send_all(tail, &sender) => {}
             () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,

@@ -11,6 +11,7 @@ use tracing::Instrument;
 use tracing::field::Empty;
 use tracing::instrument::Instrumented;
 
+use super::connection::Line;
 use crate::error::ServiceError;
 
 /// Who calls.
@@ -20,6 +21,8 @@ pub(crate) struct Caller {
     platform: Arc<str>,
     /// Who the caller is: an opaque id, which goes on record with what the caller does.
     principal: Arc<str>,
+    /// The way that the call came by.
+    line: Line,
 }
 
 /// The principal of every caller, as long as nobody has to say who they are.
@@ -50,6 +53,11 @@ impl Caller {
         &self.principal
     }
 
+    /// The way that the call came by.
+    pub(crate) fn line(&self) -> &Line {
+        &self.line
+    }
+
     /// The key of a game of the caller's platform. The span of the call names the game from here
     /// on.
     pub(crate) fn key(&self, game: String) -> GameKey {
@@ -64,17 +72,16 @@ impl Caller {
 /// Names the caller of every call: as long as nobody has to say who they are, one and the same.
 #[derive(Clone, Debug)]
 pub(crate) struct CallerLayer {
-    everybody: Caller,
+    platform: Arc<str>,
+    principal: Arc<str>,
 }
 
 impl CallerLayer {
     /// Everybody acts on one platform.
     pub(crate) fn open(platform: &str) -> CallerLayer {
         CallerLayer {
-            everybody: Caller {
-                platform: platform.into(),
-                principal: ANYBODY.into(),
-            },
+            platform: platform.into(),
+            principal: ANYBODY.into(),
         }
     }
 }
@@ -85,7 +92,7 @@ impl<S> Layer<S> for CallerLayer {
     fn layer(&self, inner: S) -> Called<S> {
         Called {
             inner,
-            everybody: self.everybody.clone(),
+            everybody: self.clone(),
         }
     }
 }
@@ -94,7 +101,7 @@ impl<S> Layer<S> for CallerLayer {
 #[derive(Clone, Debug)]
 pub(crate) struct Called<S> {
     inner: S,
-    everybody: Caller,
+    everybody: CallerLayer,
 }
 
 impl<S, B> Service<Request<B>> for Called<S>
@@ -110,15 +117,24 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let caller = self.everybody.clone();
+        let CallerLayer {
+            platform,
+            principal,
+        } = self.everybody.clone();
         let span = tracing::info_span!(
             "call",
             method = request.uri().path(),
-            platform = caller.platform(),
+            platform = &*platform,
             game = Empty,
             request_id = Empty,
         );
-        request.extensions_mut().insert(caller);
+        if let Some(line) = request.extensions().get::<Line>().cloned() {
+            request.extensions_mut().insert(Caller {
+                platform,
+                principal,
+                line,
+            });
+        }
         let _entered = span.enter();
         self.inner.call(request).instrument(span.clone())
     }

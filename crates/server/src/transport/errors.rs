@@ -11,7 +11,7 @@ use tonic::{Code, Status};
 use tower::{Layer, Service};
 
 use crate::error::ServiceError;
-use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MARGIN, MESSAGE_BYTES_MAX};
+use crate::limits::{CALL_TIMEOUT, MESSAGE_BYTES_MAX};
 
 /// Rewrites the statuses of messages that could not be read, and ends calls whose time is over.
 #[derive(Clone, Copy, Debug)]
@@ -69,12 +69,10 @@ where
 }
 
 /// Returns how long a call may take to its answer, or to the head of a stream: what the caller
-/// gives it or what the server does, whichever is less. The transport itself would end it a moment
-/// later, in words of its own.
+/// gives it or what the server does, whichever is less.
 fn call_time(headers: &HeaderMap) -> Duration {
     let asked = headers.get("grpc-timeout").and_then(read_timeout);
-    let time = asked.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT);
-    time.saturating_sub(CALL_TIMEOUT_MARGIN)
+    asked.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT)
 }
 
 /// Reads the time that a caller gives a call: at most eight digits and a unit.
@@ -98,7 +96,7 @@ fn read_timeout(value: &HeaderValue) -> Option<Duration> {
 
 /// Returns what the contract says to a status that the transport made of a message that it could
 /// not read; `None` for every other status.
-pub(crate) fn translate(status: &Status) -> Option<ServiceError> {
+fn translate(status: &Status) -> Option<ServiceError> {
     // Statuses of our own carry details.
     if !status.details().is_empty() {
         return None;
@@ -121,6 +119,18 @@ pub(crate) fn translate(status: &Status) -> Option<ServiceError> {
             })
         }
         _ => None,
+    }
+}
+
+/// Returns why the next message of a stream could not be read.
+pub(crate) fn read_fault(status: &Status) -> ServiceError {
+    match status.code() {
+        // What the transport refuses by the limits of the service carries its details.
+        Code::ResourceExhausted if !status.details().is_empty() => ServiceError::overloaded(),
+        Code::DeadlineExceeded => ServiceError::DeadlineExceeded,
+        _ => translate(status).unwrap_or(ServiceError::MalformedMessage {
+            reason: status.message().to_owned(),
+        }),
     }
 }
 
@@ -179,12 +189,12 @@ mod tests {
         let time = |text: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert("grpc-timeout", HeaderValue::from_static(text));
-            call_time(&headers) + CALL_TIMEOUT_MARGIN
+            call_time(&headers)
         };
         assert_eq!(time("5S"), Duration::from_secs(5));
         assert_eq!(time("100m"), Duration::from_millis(100));
         assert_eq!(time("99999999H"), CALL_TIMEOUT);
-        assert_eq!(time("0n"), CALL_TIMEOUT_MARGIN);
+        assert_eq!(time("0n"), Duration::ZERO);
         for wrong in ["", "5", "S", "5 S", "-5S", "123456789S", "5s"] {
             assert_eq!(time(wrong), CALL_TIMEOUT, "{wrong}");
         }

@@ -87,7 +87,8 @@ impl Frame {
         buffer.put_slice(&self.body);
     }
 
-    fn len(&self) -> usize {
+    /// The size of the message in bytes.
+    pub(super) fn len(&self) -> usize {
         let head = match &self.head {
             Head::None => 0,
             Head::Field(number) => field_head_len(*number, self.body.len()),

@@ -1,16 +1,24 @@
-//! What stands between the network and the services: who calls, how streams are written, and how
-//! errors travel. Beside `services`, the only part that knows gRPC statuses.
+//! What stands between the network and the services: connections and what each of them takes, who
+//! calls, how streams are written, and how errors travel. Beside `services`, the only part that
+//! knows gRPC statuses.
 
+mod accept;
 mod caller;
+mod connection;
 mod errors;
 mod frame;
+mod ledger;
+mod metered;
 mod reflection;
 mod status;
 mod stream;
 
+pub(crate) use self::accept::serve;
 pub(crate) use self::caller::{Caller, CallerLayer};
-pub(crate) use self::errors::{TransportErrorLayer, translate};
+pub(crate) use self::connection::Line;
+pub(crate) use self::errors::{TransportErrorLayer, read_fault};
 pub(crate) use self::frame::{Frame, FrameCodec};
+pub(crate) use self::ledger::{Capacity, Ledger};
 pub(crate) use self::reflection::reflection;
 pub use self::status::DOMAIN;
-pub(crate) use self::stream::{Gone, Outgoing, Sender, StreamPermits};
+pub(crate) use self::stream::{Gone, Outgoing, Sender, Streams};

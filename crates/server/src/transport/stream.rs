@@ -1,39 +1,42 @@
-//! Streams to clients: a bounded queue each, a reader that is too slow is cut.
+//! Streams to clients: a queue each, bounded in messages and in bytes. A reader that is too slow
+//! is cut, and leaves nothing behind.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use prost::Message;
+use tokio::sync::Notify;
 use tokio_stream::Stream;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 use tracing::Instrument;
 
+use super::connection::Line;
+use super::frame::Frame;
+use super::ledger::{Account, Held, OpenStream, Side};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
 
-/// The streams that may be open in the whole process.
+/// What opens streams.
 #[derive(Clone, Debug)]
-pub(crate) struct StreamPermits {
-    permits: Arc<Semaphore>,
+pub(crate) struct Streams {
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
 }
 
-impl StreamPermits {
-    /// Permits for so many streams, whose readers are waited for by a clock.
-    pub(crate) fn new(
-        streams_max: usize,
-        clock: Arc<dyn Clock>,
-        tasks: TaskTracker,
-    ) -> StreamPermits {
-        StreamPermits {
-            permits: Arc::new(Semaphore::new(streams_max)),
-            clock,
-            tasks,
-        }
+impl Streams {
+    /// Streams whose readers are waited for by a clock.
+    pub(crate) fn new(clock: Arc<dyn Clock>, tasks: TaskTracker) -> Streams {
+        Streams { clock, tasks }
+    }
+
+    /// The clock that readers and writers are waited for by.
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
     }
 
     /// Opens a stream, while there is room. What writes to it runs until it ends.
@@ -43,87 +46,236 @@ impl StreamPermits {
     /// [`ServiceError::Overloaded`] where too many are open.
     pub(crate) fn open<T, W>(
         &self,
+        line: &Line,
         write: impl FnOnce(Sender<T>) -> W,
     ) -> Result<Outgoing<T>, ServiceError>
     where
         W: Future<Output = ()> + Send + 'static,
     {
-        let permit = Arc::clone(&self.permits)
-            .try_acquire_owned()
-            .map_err(|_| ServiceError::overloaded())?;
-        let (queue, receiver) = mpsc::channel(limits::STREAM_QUEUE_MAX);
+        let open = line.account.open_stream();
+        let open = open.ok_or_else(ServiceError::overloaded)?;
+        let queue = Arc::new(Queue {
+            account: Arc::clone(open.account()),
+            state: Mutex::default(),
+            room: Notify::new(),
+            closed: CancellationToken::new(),
+        });
         let sender = Sender {
-            queue,
+            queue: Arc::clone(&queue),
             clock: Arc::clone(&self.clock),
+            reset: line.reset.clone(),
         };
         self.tasks.spawn(write(sender).in_current_span());
-        Ok(Outgoing {
-            receiver,
-            cut: None,
-            _permit: permit,
-        })
+        Ok(Outgoing { queue, _open: open })
+    }
+}
+
+/// What knows its size on the wire.
+pub(crate) trait OnWire {
+    /// The size in bytes.
+    fn size(&self) -> usize;
+}
+
+impl OnWire for Frame {
+    fn size(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<M: Message> OnWire for M {
+    fn size(&self) -> usize {
+        self.encoded_len()
+    }
+}
+
+/// The messages between a writer and a reader.
+#[derive(Debug)]
+struct Queue<T> {
+    account: Arc<Account>,
+    state: Mutex<State<T>>,
+    /// Told when a message was taken out.
+    room: Notify,
+    /// Cancelled when the reader is gone.
+    closed: CancellationToken,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    messages: VecDeque<(T, usize, Option<Held>)>,
+    bytes: usize,
+    end: End,
+    reader: Option<Waker>,
+}
+
+impl<T> Default for State<T> {
+    fn default() -> State<T> {
+        State {
+            messages: VecDeque::new(),
+            bytes: 0,
+            end: End::Open,
+            reader: None,
+        }
+    }
+}
+
+/// How a stream ends.
+#[derive(Debug)]
+enum End {
+    /// It goes on.
+    Open,
+    /// With this, after what waits.
+    With(Box<Status>),
+    /// After what waits, or it has ended.
+    Plain,
+}
+
+impl<T> Queue<T> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        // Every change is a call on a queue that does not fail halfway.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> State<T> {
+    fn has_room(&self, size: usize) -> bool {
+        let is_short = self.messages.len() < limits::STREAM_QUEUE_MAX
+            && self.bytes + size <= limits::STREAM_QUEUE_BYTES_MAX;
+        is_short || self.messages.is_empty()
+    }
+
+    fn wake(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
     }
 }
 
 /// The end of a stream that the service writes to.
 pub(crate) struct Sender<T> {
-    queue: mpsc::Sender<Result<T, Status>>,
+    queue: Arc<Queue<T>>,
     clock: Arc<dyn Clock>,
+    reset: CancellationToken,
 }
 
 /// The client is gone, or has been cut off.
 pub(crate) struct Gone;
 
-impl<T: Send + 'static> Sender<T> {
+impl<T: OnWire + Send + 'static> Sender<T> {
     /// Sends a message, and waits for the reader for as long as the limit allows.
     pub(crate) async fn send(&self, message: T) -> Result<(), Gone> {
-        let message = match self.queue.try_send(Ok(message)) {
-            Ok(()) => return Ok(()),
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(Gone),
-            Err(mpsc::error::TrySendError::Full(message)) => message,
+        let size = message.size();
+        let Err(message) = self.push(message, size)? else {
+            return Ok(());
+        };
+        let mut message = Some(message);
+        let pushed = async {
+            while let Some(next) = message.take() {
+                self.queue.room.notified().await;
+                message = self.push(next, size)?.err();
+            }
+            Ok(())
         };
         tokio::select! {
-            sent = self.queue.send(message) => sent.map_err(|_| Gone),
+            pushed = pushed => pushed,
+            () = self.queue.closed.cancelled() => Err(Gone),
             () = self.clock.sleep(limits::SLOW_CONSUMER_TIMEOUT) => {
-                // The queue is full, so the reason takes the place behind what waits there.
-                self.fail(ServiceError::SlowConsumer).await;
+                self.cut().await;
                 Err(Gone)
             }
         }
     }
 
-    /// Ends the stream with an error.
-    pub(crate) async fn fail(&self, error: ServiceError) {
-        tokio::select! {
-            _ = self.queue.send(Err(error.into())) => {}
-            () = self.clock.sleep(limits::SLOW_CONSUMER_TIMEOUT) => {}
+    /// Puts a message at the end of the queue; gives it back where there is no room.
+    fn push(&self, message: T, size: usize) -> Result<Result<(), T>, Gone> {
+        if self.queue.closed.is_cancelled() {
+            return Err(Gone);
         }
+        let mut state = self.queue.state();
+        if !state.has_room(size) {
+            return Ok(Err(message));
+        }
+        // What a reader is about to take does not wait.
+        let waits = !state.messages.is_empty();
+        let held = waits.then(|| self.queue.account.hold(Side::Queued, size));
+        state.messages.push_back((message, size, held.flatten()));
+        state.bytes += size;
+        state.wake();
+        Ok(Ok(()))
+    }
+
+    /// Drops what waits for a reader that does not read, and tells it why as soon as it does. One
+    /// that does not even then is reset: the transport has things that wait for it as well.
+    async fn cut(&self) {
+        {
+            let mut state = self.queue.state();
+            state.messages = VecDeque::new();
+            state.bytes = 0;
+        }
+        self.fail(ServiceError::SlowConsumer).await;
+        tokio::select! {
+            () = self.queue.closed.cancelled() => {}
+            () = self.clock.sleep(limits::SLOW_CONSUMER_TIMEOUT) => self.reset.cancel(),
+        }
+    }
+
+    /// Ends the stream with an error, after what waits.
+    pub(crate) async fn fail(&self, error: ServiceError) {
+        let mut state = self.queue.state();
+        if let End::Open = state.end {
+            state.end = End::With(Box::new(error.into()));
+        }
+        state.wake();
     }
 
     /// Waits until the client is gone.
     pub(crate) async fn closed(&self) {
-        self.queue.closed().await;
+        self.queue.closed.cancelled().await;
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let mut state = self.queue.state();
+        if let End::Open = state.end {
+            state.end = End::Plain;
+        }
+        state.wake();
     }
 }
 
 /// The end of a stream that the transport reads from.
 pub(crate) struct Outgoing<T> {
-    receiver: mpsc::Receiver<Result<T, Status>>,
-    cut: Option<()>,
-    _permit: OwnedSemaphorePermit,
+    queue: Arc<Queue<T>>,
+    _open: OpenStream,
 }
 
 impl<T> Stream for Outgoing<T> {
     type Item = Result<T, Status>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.cut.is_some() {
-            return Poll::Ready(None);
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut state = self.queue.state();
+        if let Some((message, size, _)) = state.messages.pop_front() {
+            state.bytes -= size;
+            drop(state);
+            self.queue.room.notify_one();
+            return Poll::Ready(Some(Ok(message)));
         }
-        let next = self.receiver.poll_recv(context);
-        if let Poll::Ready(Some(Err(_))) = &next {
-            self.cut = Some(());
+        match std::mem::replace(&mut state.end, End::Plain) {
+            End::With(status) => Poll::Ready(Some(Err(*status))),
+            End::Plain => Poll::Ready(None),
+            End::Open => {
+                state.end = End::Open;
+                state.reader = Some(context.waker().clone());
+                Poll::Pending
+            }
         }
-        next
+    }
+}
+
+impl<T> Drop for Outgoing<T> {
+    fn drop(&mut self) {
+        self.queue.closed.cancel();
+        let mut state = self.queue.state();
+        state.messages = VecDeque::new();
     }
 }

@@ -68,6 +68,10 @@ fn errors() -> Vec<ServiceError> {
             what: "events",
             limit: 1,
         },
+        ServiceError::BackupRefused {
+            reason: "there is no room",
+            limit: Some(1),
+        },
         ServiceError::SlowConsumer,
         ServiceError::overloaded(),
         ServiceError::DeadlineExceeded,
