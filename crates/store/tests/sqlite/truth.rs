@@ -189,10 +189,13 @@ async fn a_second_store_on_the_file_is_refused() {
     open(&path);
 }
 
+/// What becomes of the files of a store.
+type Loss = fn(&Path);
+
 /// What was acknowledged, and is gone at the next start.
 #[tokio::test]
 async fn entries_that_are_gone_are_told_of_at_the_next_start() {
-    let losses: [(&str, fn(&Path)); 4] = [
+    let losses: [(&str, Loss); 4] = [
         ("the log is gone", |path| {
             fs::remove_file(beside(path, "-wal")).expect("it is there");
         }),
