@@ -1,4 +1,7 @@
 //! Counts the six standard positions and prints millions of nodes per second for each.
+//!
+//! `six [--portable] [NAME ROUNDS PLIES]` counts one position so often, so many plies less deep:
+//! for a tool that counts instructions.
 
 #![expect(clippy::disallowed_types, reason = "it shows how long it took")]
 
@@ -59,6 +62,17 @@ fn processor_seconds() -> f64 {
     )
 }
 
+/// Counts one position so often, so many plies less deep than usual.
+fn repeat(name: &str, rounds: u32, plies: u32, means: Means<'_>) {
+    let found = SIX.iter().find(|(known, ..)| *known == name);
+    let &(_, depth, _, fen) = found.expect("the name is that of one of the six");
+    let position = Position::from_fen_with(fen, CastlingMode::Standard, Tolerance::PERFT)
+        .expect("the standard positions are sound");
+    for _ in 0..rounds {
+        println!("{:?}", count(&position, depth - plies, means));
+    }
+}
+
 fn main() {
     let portable = std::env::args().any(|argument| argument == "--portable");
     let processor = if portable {
@@ -70,6 +84,14 @@ fn main() {
         processor,
         ..Means::default()
     };
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    if let [name, rounds, plies] = &words[..] {
+        let number = |text: &String| text.parse().expect("a number is given");
+        return repeat(name, number(rounds), number(plies), means);
+    }
     let (mut product, mut best) = (1.0, 1.0);
     for (name, depth, nodes, fen) in SIX {
         let position = Position::from_fen_with(fen, CastlingMode::Standard, Tolerance::PERFT)

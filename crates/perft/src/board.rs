@@ -87,6 +87,25 @@ pub(crate) fn is_many(set: u64) -> bool {
     set & set.wrapping_sub(1) != 0
 }
 
+/// The squares of a set, lowest first. Unlike a closure, the body of a loop over them is always
+/// part of the function around, and so is compiled for the same instructions.
+#[derive(Clone, Copy)]
+pub(crate) struct Squares(pub(crate) u64);
+
+impl Iterator for Squares {
+    type Item = Square;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Square> {
+        if self.0 == 0 {
+            return None;
+        }
+        let square = lowest(self.0);
+        self.0 &= self.0 - 1;
+        Some(square)
+    }
+}
+
 /// Does something with each square of a set, lowest first.
 #[inline(always)]
 pub(crate) fn each(mut set: u64, mut act: impl FnMut(Square)) {
@@ -166,14 +185,14 @@ impl Board {
         let snipers =
             (rook_rays(king).0 & self.orthogonals | bishop_rays(king).0 & self.diagonals) & them;
         let mut pinned = 0;
-        each(snipers, |sniper| {
+        for sniper in Squares(snipers) {
             let shield = between(king, sniper).0 & (us | them);
             if shield == 0 {
                 checkers |= bit(sniper);
             } else if !is_many(shield) {
                 pinned |= shield & us;
             }
-        });
+        }
         (checkers, pinned)
     }
 
@@ -199,6 +218,25 @@ impl Board {
                 next.castling &= !self.of::<C>();
             }
         }
+        next
+    }
+
+    /// The board after a bishop, a rook or a queen has moved. `diagonal` and `orthogonal` have all
+    /// bits where the piece moves that way, and none elsewhere.
+    #[inline(always)]
+    pub(crate) fn after_slide<C: Side>(
+        &self,
+        diagonal: u64,
+        orthogonal: u64,
+        from: u64,
+        to: u64,
+    ) -> Board {
+        let mut next = self.without::<C>(to);
+        let both = from | to;
+        next.castling &= !both;
+        next.colors[C::COLOR.index()] ^= both;
+        next.diagonals ^= both & diagonal;
+        next.orthogonals ^= both & orthogonal;
         next
     }
 

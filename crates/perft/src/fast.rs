@@ -18,6 +18,13 @@ macro_rules! tuned {
     ($($function:item)*) => { $($function)* };
 }
 
+/// The squares from which steps of a king might be attacked.
+macro_rules! zone {
+    ($king:expr, $steps:expr) => {
+        crate::lines::Zone::of($steps)
+    };
+}
+
 /// For every processor.
 #[path = "fast/hot.rs"]
 mod plain;
@@ -27,6 +34,14 @@ macro_rules! tuned {
     ($($function:item)*) => {
         $(#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")] $function)*
     };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! zone {
+    ($king:expr, $steps:expr) => {{
+        let beside = referee_chess::rays::king_attacks($king).0;
+        crate::lines::Zone::of_steps($king, core::arch::x86_64::_pext_u64($steps, beside))
+    }};
 }
 
 /// For x86-64 processors with instructions on single bits: Intel since 2013, AMD since 2015.

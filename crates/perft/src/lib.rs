@@ -25,6 +25,7 @@ mod counter;
 mod error;
 mod fast;
 mod key;
+mod lines;
 mod plan;
 mod records;
 mod refine;
