@@ -1,7 +1,9 @@
 //! Counts the six standard positions and prints millions of nodes per second for each.
+//! The last two plies are counted from one null move.
 //!
-//! `six [--portable] [NAME ROUNDS PLIES]` counts one position so often, so many plies less deep:
-//! for a tool that counts instructions.
+//! `six [--portable] [--hash=MIB] [NAME ROUNDS PLIES]` counts one position so often, so many plies
+//! deeper (or less deep where that is negative), each time with an empty table if there is one, and
+//! prints the seconds that each count took.
 
 #![expect(clippy::disallowed_types, reason = "it shows how long it took")]
 
@@ -9,7 +11,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use referee_chess::{CastlingMode, Position, Tolerance};
-use referee_perft::{Count, Means, Processor, count};
+use referee_perft::{Count, Means, Processor, Table, count};
 
 const SIX: [(&str, u32, u128, &str); 6] = [
     (
@@ -62,14 +64,28 @@ fn processor_seconds() -> f64 {
     )
 }
 
-/// Counts one position so often, so many plies less deep than usual.
-fn repeat(name: &str, rounds: u32, plies: u32, means: Means<'_>) {
+/// Counts one position so often, so many plies deeper than usual.
+fn repeat(name: &str, rounds: u32, plies: i32, means: Means<'_>, mib: Option<usize>) {
     let found = SIX.iter().find(|(known, ..)| *known == name);
     let &(_, depth, _, fen) = found.expect("the name is that of one of the six");
+    let depth = depth.saturating_add_signed(plies);
     let position = Position::from_fen_with(fen, CastlingMode::Standard, Tolerance::PERFT)
         .expect("the standard positions are sound");
     for _ in 0..rounds {
-        println!("{:?}", count(&position, depth - plies, means));
+        let begin = processor_seconds();
+        let table = mib.map(|mib| {
+            Table::fitting(&position, depth, mib, 0).expect("there is memory for the table")
+        });
+        let cleared = processor_seconds();
+        let table = table.as_ref();
+        let counted = count(&position, depth, Means { table, ..means });
+        let end = processor_seconds();
+        println!(
+            "{counted:?} {:.6} of which the table {:.6} ({:?} MiB)",
+            end - begin,
+            cleared - begin,
+            table.map(Table::mib)
+        );
     }
 }
 
@@ -86,11 +102,16 @@ fn main() {
     };
     let words: Vec<String> = std::env::args()
         .skip(1)
-        .filter(|word| !word.starts_with('-'))
+        .filter(|word| !word.starts_with("--"))
         .collect();
     if let [name, rounds, plies] = &words[..] {
-        let number = |text: &String| text.parse().expect("a number is given");
-        return repeat(name, number(rounds), number(plies), means);
+        let number = |text: &String| -> i32 { text.parse().expect("a number is given") };
+        let mib = std::env::args().find_map(|word| {
+            let size = word.strip_prefix("--hash=")?.parse::<usize>();
+            Some(size.expect("a number of MiB is given"))
+        });
+        let rounds = u32::try_from(number(rounds)).expect("it is not negative");
+        return repeat(name, rounds, number(plies), means, mib);
     }
     let (mut product, mut best) = (1.0, 1.0);
     for (name, depth, nodes, fen) in SIX {

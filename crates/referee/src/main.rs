@@ -64,6 +64,11 @@ enum Command {
     /// Re-judges games from files in Portable Game Notation.
     Judge(JudgeArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
+    ///
+    /// The last two plies are counted together, from one null move, as chessbit and MPerft do: only
+    /// moves that touch checks, pins or castling are made. Positions that several paths lead to
+    /// where the tree is cut into tasks are counted once. So nodes per second are those of a
+    /// count, not of a move generator; `--no-bulk` makes every move.
     Perft(PerftArguments),
     /// Plays conformance cases through the API of a referee, this one or another.
     Conform(ConformArguments),

@@ -3,6 +3,7 @@
 mod arguments;
 mod checkpoint;
 mod counting;
+mod memory;
 mod output;
 mod progress;
 mod signals;

@@ -25,8 +25,8 @@ pub(super) fn count(arguments: &PerftArguments, depth: u32, cancelled: &AtomicBo
         return end(written, found.nodes);
     }
     let table = match arguments.hash {
-        Some(mib) => Some(
-            Table::new(mib, arguments.key_set)
+        Some(hash) => Some(
+            Table::fitting(&position, depth, hash.mib()?, arguments.key_set)
                 .map_err(|error| Failure::Usage(format!("--hash: {error}")))?,
         ),
         None => None,
