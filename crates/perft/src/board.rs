@@ -13,6 +13,12 @@ pub(crate) trait Side: Copy {
     const WHITE: bool;
     /// The rank on which pawns of this side arrive with a single step from their home rank.
     const THIRD: u64 = if Self::WHITE { 0xff << 16 } else { 0xff << 40 };
+    /// The e-file on the rank where this side castles, and the corners beside it.
+    const KING_HOME: u64 = 0x10 << Self::FIRST;
+    /// See [`Side::KING_HOME`].
+    const CORNERS: [u64; 2] = [1 << Self::FIRST, 0x80 << Self::FIRST];
+    /// The number of the first square of the rank where this side castles.
+    const FIRST: u32 = if Self::WHITE { 0 } else { 56 };
     /// The rank on which pawns of this side promote.
     const LAST: u64 = if Self::WHITE { 0xff << 56 } else { 0xff };
 }

@@ -62,6 +62,15 @@ impl Zone {
     }
 }
 
+/// The squares that a king crosses when it castles from the e-file with a rook in a corner, on
+/// the first rank, and what might attack them: first towards the a-file, then towards the h-file.
+pub(crate) const CROSSED: [u64; 2] = [0x0c, 0x60];
+/// The squares between that king and that rook.
+pub(crate) const CASTLING_PATHS: [u64; 2] = [0x0e, 0x60];
+
+/// From where the squares of [`CROSSED`] might be attacked, for White and for Black.
+pub(crate) static CASTLING_ZONES: [[Zone; 2]; 2] = build_castling_zones();
+
 /// The squares behind another one, seen from a first; none where no line joins them.
 #[inline(always)]
 pub(crate) fn beyond(from: Square, over: Square) -> u64 {
@@ -99,6 +108,34 @@ const fn build_beyond() -> [[u64; 64]; 64] {
             while let Some(next) = at.offset(DIRECTIONS[direction].0, DIRECTIONS[direction].1) {
                 table[index][next.index()] = ray(next, DIRECTIONS[direction]);
                 at = next;
+            }
+            direction += 1;
+        }
+        index += 1;
+    }
+    table
+}
+
+const fn build_castling_zones() -> [[Zone; 2]; 2] {
+    let mut table = [[Zone {
+        bishops: 0,
+        rooks: 0,
+    }; 2]; 2];
+    let mut index = 0;
+    while index < 64 {
+        let square = Square::from_low_bits(index as u8);
+        let mut direction = 0;
+        while direction < 4 {
+            let rooks = ray(square, DIRECTIONS[direction]);
+            let bishops = ray(square, DIRECTIONS[direction + 4]);
+            let mut side = 0;
+            while side < 2 {
+                if CROSSED[side] >> (index & 7) & 1 != 0 && (index < 8 || index >= 56) {
+                    let color = index / 56;
+                    table[color][side].rooks |= rooks;
+                    table[color][side].bishops |= bishops;
+                }
+                side += 1;
             }
             direction += 1;
         }
@@ -202,6 +239,23 @@ mod tests {
                 }
                 assert_eq!(beyond(from, over), expected, "{from} {over}");
                 assert_eq!(beyond(from, over) & !line(from, over).0, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn castling_crosses_what_it_crosses() {
+        for (color, rank) in [(0, 0), (1, 56)] {
+            for side in 0..2 {
+                let king = Square::from_low_bits(rank + 4);
+                let castler = Square::from_low_bits(rank + if side == 0 { 0 } else { 7 });
+                let (king_to, _) = crate::board::castle_targets(king, castler);
+                let crossed = between(king, king_to).0 | bit(king_to);
+                assert_eq!(CROSSED[side] << rank, crossed);
+                assert_eq!(CASTLING_PATHS[side] << rank, between(king, castler).0);
+                let (found, expected) = (CASTLING_ZONES[color][side], Zone::of(crossed));
+                assert_eq!(found.bishops, expected.bishops);
+                assert_eq!(found.rooks, expected.rooks);
             }
         }
     }

@@ -147,6 +147,9 @@ impl Critical {
     /// What opens and closes the lines of our sliding pieces around their king.
     #[inline(always)]
     fn find_lines(&mut self, ours: &Ours, lines: &Lines) {
+        if self.zone == 0 {
+            return;
+        }
         let mut index = 0;
         for kind in 0..3 {
             for from in Squares(ours.sliders[kind]) {

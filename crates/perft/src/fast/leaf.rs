@@ -6,10 +6,10 @@ use referee_chess::rays::{
 use referee_chess::{Sliders, Square};
 
 use crate::board::{
-    Board, Side, Squares, ahead, bishop, bit, can_castle, castle_targets, each, east,
-    is_en_passant_safe, is_many, lowest, rook, size, west,
+    Board, Side, Squares, ahead, bishop, bit, can_castle, each, east, is_en_passant_safe, is_many,
+    lowest, rook, size, west,
 };
-use crate::lines::knights_near;
+use crate::lines::{CASTLING_PATHS, CASTLING_ZONES, CROSSED, knights_near};
 
 tuned! {
     /// Everything that a side attacks, through the king of the other side as well.
@@ -147,23 +147,29 @@ tuned! {
     ) -> u64 {
         let them = board.of::<C::Other>();
         let occupied = board.of::<C>() | them;
-        let seen_through = occupied ^ bit(king);
         let pawns = board.pawns & them;
         let mut attacked = west::<C::Other>(pawns) | east::<C::Other>(pawns);
         attacked |= king_attacks(lowest(board.kings & them)).0;
         let mut knights = board.knights & them & knights_near(king);
         let mut zone = zone!(king, steps & !attacked);
-        let mut open = 0;
-        for castler in Squares(castlers) {
-            if between(king, castler).0 & occupied == 0 {
-                open |= bit(castler);
-                let (king_to, _) = castle_targets(king, castler);
-                for square in Squares(between(king, king_to).0 | bit(king_to)) {
-                    zone.add(square);
+        // What the king crosses, towards either side; all where it cannot castle.
+        let mut crossed = [!0; 2];
+        if castlers != 0 {
+            if bit(king) != C::KING_HOME || castlers & !(C::CORNERS[0] | C::CORNERS[1]) != 0 {
+                return count_king_moves_anywhere::<S, C>(sliders, board, king, steps, castlers);
+            }
+            for side in 0..2 {
+                let is_clear = occupied & CASTLING_PATHS[side] << C::FIRST == 0;
+                if castlers & C::CORNERS[side] != 0 && is_clear {
+                    crossed[side] = CROSSED[side] << C::FIRST;
+                    let wider = &CASTLING_ZONES[C::COLOR.index()][side];
+                    zone.bishops |= wider.bishops;
+                    zone.rooks |= wider.rooks;
+                    knights = board.knights & them;
                 }
-                knights = board.knights & them;
             }
         }
+        let seen_through = occupied ^ bit(king);
         for from in Squares(knights) {
             attacked |= knight_attacks(from).0;
         }
@@ -173,8 +179,23 @@ tuned! {
         for from in Squares(board.orthogonals & them & zone.rooks) {
             attacked |= rook(sliders, from, seen_through);
         }
+        size(steps & !attacked)
+            + u64::from(crossed[0] & attacked == 0)
+            + u64::from(crossed[1] & attacked == 0)
+    }
+
+    /// The same where king and rooks stand as in Chess960.
+    #[cold]
+    fn count_king_moves_anywhere<S: Sliders, C: Side>(
+        sliders: S,
+        board: &Board,
+        king: Square,
+        steps: u64,
+        castlers: u64,
+    ) -> u64 {
+        let attacked = attacked_by::<S, C::Other>(sliders, board);
         let mut count = size(steps & !attacked);
-        for castler in Squares(open) {
+        for castler in Squares(castlers) {
             count += u64::from(can_castle::<S, C>(sliders, board, king, castler, attacked));
         }
         count

@@ -40,10 +40,12 @@ tuned! {
         let many = |set: u64| {
             size(set & board.diagonals) + size(set & board.orthogonals) > SLIDERS_MAX as u64
         };
+        // Hardly ever are there so many in all.
+        let many = many(us | them) && (many(us) || many(them));
         let castlers = board.castling & them;
         let unusual = castlers & !CORNERS != 0
             || castlers != 0 && board.kings & them & E_FILE_BACK_RANKS == 0;
-        if checkers != 0 || unusual || many(us) || many(them) {
+        if checkers != 0 || unusual || many {
             return count_each_of_two::<S, C>(sliders, board, en_passant);
         }
         count_by_null_move::<S, C>(sliders, board, en_passant, king, pinned)

@@ -181,6 +181,9 @@ pub(super) fn settle<S: Sliders, C: Side>(
         let gain = replies.capture::<S, C>(sliders, board, taken);
         total = total.wrapping_add(gain.wrapping_mul(arrivals.at(taken)));
     }
+    if replies.lines & any & quiet == 0 {
+        return total;
+    }
     let mut index = 0;
     for sliding in [replies.diagonals, replies.orthogonals] {
         for from in Squares(sliding) {

@@ -1,0 +1,96 @@
+//! Counts with a table are those without, whatever its size and its keys.
+
+use std::fs;
+use std::path::Path;
+
+use referee_chess::{CastlingMode, Position, Tolerance};
+use referee_perft::{
+    Case, Ending, Means, Options, Processor, Run, Table, TableError, count, limits, read_suite,
+};
+
+/// A position is counted one ply deeper than the suite where that is no more than about so many
+/// nodes.
+const NODES_MAX: u128 = 3_000;
+
+const KIWIPETE: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
+
+fn odd_positions() -> Vec<Case> {
+    let file = "../../tests/data/perft/odd_positions.epd";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let text = fs::read_to_string(path).expect("the suite is there");
+    read_suite(&text).expect("the suite can be read")
+}
+
+#[test]
+fn odd_positions_are_counted_deeper_alike() {
+    // The second is so small that its entries are thrown out all the time.
+    let tables = [(16, 1), (1, 2)].map(|(mib, key_set)| Table::new(mib, key_set));
+    let [large, small] = tables.map(|table| table.expect("there is memory"));
+    let mut compared = 0;
+    for case in odd_positions().iter().step_by(3) {
+        let Some(&(3, nodes)) = case.counts.last() else {
+            continue;
+        };
+        if nodes > NODES_MAX {
+            continue;
+        }
+        for depth in [4, 5] {
+            let expected = count(&case.position, depth, Means::default());
+            for (table, processor) in [
+                (&large, Processor::Native),
+                (&small, Processor::Native),
+                (&small, Processor::Portable),
+            ] {
+                let means = Means {
+                    processor,
+                    table: Some(table),
+                    ..Means::default()
+                };
+                let found = count(&case.position, depth, means);
+                assert_eq!(found, expected, "line {} at {depth}", case.line);
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared > 300, "{compared}");
+}
+
+#[test]
+fn runs_with_unrelated_keys_agree() {
+    let kiwipete = Position::from_fen_with(KIWIPETE, CastlingMode::Standard, Tolerance::PERFT);
+    for (position, depth, nodes) in [
+        (Position::startpos(), 7, 3_195_901_860),
+        (kiwipete.expect("it is sound"), 6, 8_031_647_685),
+    ] {
+        for (mib, key_set) in [(64, 0), (64, 1), (1, 2)] {
+            let table = Table::fitting(&position, depth, mib, key_set).expect("there is memory");
+            let mut run = Run::new(&position, depth, 2).expect("it can be counted");
+            let options = Options {
+                table: Some(&table),
+                ..Options::default()
+            };
+            match run.count(options).expect("it ends") {
+                Ending::Done { total, table } => {
+                    assert_eq!(total.nodes, nodes);
+                    assert!(table.hits > 0 && table.probes > table.hits, "{table:?}");
+                }
+                Ending::Cancelled => panic!("nobody cancelled"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_is_no_larger_than_its_count_can_use() {
+    let start = Position::startpos();
+    let mib = |depth, mib| Table::fitting(&start, depth, mib, 0).map(|table| table.mib());
+    assert_eq!(mib(0, 1_024), Ok(1));
+    assert_eq!(mib(4, 1_024), Ok(1));
+    // 206,603 paths of one to four plies lead to what is kept.
+    assert_eq!(mib(6, 1_024), Ok(5));
+    assert_eq!(mib(8, 16), Ok(16));
+    assert_eq!(mib(40, 16), Ok(16));
+    assert_eq!(mib(3, 0), Err(TableError::Size(0)));
+    let size = limits::HASH_MIB_MAX + 1;
+    assert_eq!(mib(3, size), Err(TableError::Size(size)));
+}
