@@ -250,13 +250,20 @@ impl Board {
     /// so that clearing the square for both colors would do as well.
     #[inline(always)]
     fn without<C: Side>(&self, square: u64) -> Board {
-        let mut next = *self;
-        next.colors[C::Other::COLOR.index()] &= !square;
-        next.pawns &= !square;
-        next.knights &= !square;
-        next.diagonals &= !square;
-        next.orthogonals &= !square;
-        next
+        let keep = !square;
+        let mut colors = self.colors;
+        colors[C::Other::COLOR.index()] &= keep;
+        // Field by field: a copy that is changed afterwards would be read again before the
+        // processor has it in memory.
+        Board {
+            colors,
+            pawns: self.pawns & keep,
+            knights: self.knights & keep,
+            diagonals: self.diagonals & keep,
+            orthogonals: self.orthogonals & keep,
+            kings: self.kings,
+            castling: self.castling,
+        }
     }
 
     /// The board after a pawn has promoted. The kings are no piece to promote to, nor is a pawn.
