@@ -5,6 +5,7 @@ use referee_chess::{Sliders, Square};
 
 use super::expand::passed;
 use super::leaf::{leaf, leaf_after};
+use super::replies::Replies;
 use super::sum::{Mover, Sum, View};
 use crate::board::{Board, Kind, Side, Squares, ahead, back, bit, east, lowest, size, west};
 
@@ -20,6 +21,17 @@ struct Passing {
 }
 
 impl Passing {
+    #[inline(always)]
+    fn of(replies: &Replies) -> Passing {
+        let takers = replies.free_pawns;
+        let pinned = replies.their_pawns & !takers;
+        Passing {
+            west: west_of(takers),
+            east: east_of(takers),
+            unclear: west_of(pinned) | east_of(pinned),
+        }
+    }
+
     #[inline(always)]
     fn captures(&self, double: u64) -> u64 {
         size(double & self.west) + size(double & self.east)
@@ -64,13 +76,7 @@ tuned! {
         let (board, replies, critical) = (view.board, view.replies, view.critical);
         let (them, occupied) = (replies.them, replies.occupied);
         let our_pawns = board.pawns & (occupied ^ them);
-        let takers = replies.free_pawns;
-        let pinned_takers = replies.their_pawns & !takers;
-        let passing = Passing {
-            west: west_of(takers),
-            east: east_of(takers),
-            unclear: west_of(pinned_takers) | east_of(pinned_takers),
-        };
+        let passing = Passing::of(replies);
 
         // Pawns that change nothing by leaving go as one set.
         let guards = west::<C::Other>(critical.sole) | east::<C::Other>(critical.sole);
@@ -105,13 +111,7 @@ tuned! {
         if rest[0] | rest[1] | rest[2] != 0 {
             for (side, rest) in rest.into_iter().enumerate() {
                 for to in Squares(rest) {
-                    let behind = back::<C>(bit(to));
-                    let from = match side {
-                        0 if behind & plain != 0 => behind,
-                        0 => back::<C>(behind),
-                        1 => behind << 1,
-                        _ => behind >> 1,
-                    };
+                    let from = origin::<C>(side, bit(to), plain);
                     let rest = add_one::<S, C>(view, sum, &passing, from, bit(to), double);
                     made += make::<S, C>(view.sliders, board, from, rest, checks);
                 }
@@ -158,6 +158,18 @@ tuned! {
             }
         }
         made
+    }
+}
+
+/// Where one of some pawns came from: straight ahead, or towards the a-file or the h-file.
+#[inline(always)]
+fn origin<C: Side>(side: usize, to: u64, pawns: u64) -> u64 {
+    let behind = back::<C>(to);
+    match side {
+        0 if behind & pawns != 0 => behind,
+        0 => back::<C>(behind),
+        1 => behind << 1,
+        _ => behind >> 1,
     }
 }
 
