@@ -107,8 +107,8 @@ pub fn write_secret(path: &Path, text: &str) {
     fs::set_permissions(path, Permissions::from_mode(0o600)).expect("the file is ours");
 }
 
-/// A folder of files as Kubernetes mounts a secret: each name is a symbolic link into `..data`, which
-/// is one to a folder with all of them, and is replaced in one step.
+/// A folder of files as Kubernetes mounts a secret: each name is a symbolic link into `..data`,
+/// which is one to a folder with all of them, and is replaced in one step.
 #[derive(Debug)]
 pub struct Mounted {
     folder: PathBuf,

@@ -1,6 +1,6 @@
 //! What the suites share: the real binary, authorities and certificates, two servers over one
-//! store, stores of old games, the wire, the oracle, the sources as syntax trees, where the data is,
-//! and what to do where a tool is missing.
+//! store, stores of old games, the wire, the oracle, the sources as syntax trees, where the data
+//! is, and what to do where a tool is missing.
 
 #![forbid(unsafe_code)]
 

@@ -70,8 +70,8 @@ pub fn read_file(path: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {
 /// Reads a file that holds a secret, of at most `limit` bytes.
 ///
 /// A file that every user of the machine may read or write is refused: its secret is none. A group
-/// may read it, since that is how Kubernetes gives a secret to a process that is not root (mode 0440,
-/// owner root, the group of the pod).
+/// may read it, since that is how Kubernetes gives a secret to a process that is not root (mode
+/// 0440, owner root, the group of the pod).
 ///
 /// # Errors
 ///
@@ -98,8 +98,8 @@ fn read(file: File, limit: usize) -> Result<Vec<u8>, FileFault> {
 
 /// What the name of a file leads to at a moment. Two that are equal stand for the same content.
 ///
-/// Kubernetes replaces the files of a secret by a symbolic link on the way to them, which leaves the
-/// name, and the link in its place, as they were; hence all that the name leads to.
+/// Kubernetes replaces the files of a secret by a symbolic link on the way to them, which leaves
+/// the name, and the link in its place, as they were; hence all that the name leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The file behind all symbolic links.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use referee_server::limits::TLS_HANDSHAKE_TIMEOUT;
 use referee_tests::authority::{Authority, expired, for_this_machine, write_secret};
 use referee_tests::process::Referee;
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
@@ -107,9 +108,8 @@ async fn silent_clients_make_room_for_others() {
     served.await.expect("it does not wait for the silent ones");
 }
 
-/// What cannot be served with is said at the start, by the option and the file.
-#[test]
-fn a_server_does_not_begin_with_files_that_do_not_fit() {
+/// A folder with files that fit and files that do not.
+fn folder_of_files() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
     let authority = Authority::new("the authority of servers");
     let issued = authority.server();
@@ -142,6 +142,13 @@ fn a_server_does_not_begin_with_files_that_do_not_fit() {
         .current_dir(folder.path())
         .status();
     assert!(mode.expect("there is a chmod command").success());
+    folder
+}
+
+/// What cannot be served with is said at the start, by the option and the file.
+#[test]
+fn a_server_does_not_begin_with_files_that_do_not_fit() {
+    let folder = folder_of_files();
     let certificate = "--tls-certificate (REFEREE_TLS_CERTIFICATE): ";
     let key = "--tls-key (REFEREE_TLS_KEY): ";
     let authorities = "--tls-client-ca (REFEREE_TLS_CLIENT_CA): ";

@@ -21,8 +21,8 @@ pub(crate) struct ConformArguments {
     /// Files of cases, one JSON object a line; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The referee to put the cases to, as http://HOST:PORT or https://HOST:PORT. Default: one of our
-    /// own, started for this and forgotten afterwards.
+    /// The referee to put the cases to, as http://HOST:PORT or https://HOST:PORT. Default: one of
+    /// our own, started for this and forgotten afterwards.
     #[arg(long, short, value_name = "URL", env = "REFEREE_CONFORM_TARGET")]
     target: Option<String>,
     #[command(flatten)]

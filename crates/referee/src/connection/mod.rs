@@ -129,7 +129,8 @@ impl Server {
                 let _ = write!(text, ": {error}");
                 source = error.source();
             }
-            if let Some(way_out) = way_out_of_handshake(&text) {
+            let is_encrypted = self.text.starts_with("https://");
+            if is_encrypted && let Some(way_out) = way_out_of_handshake(&text) {
                 let _ = write!(text, "\n{way_out}");
             }
             Failure::Trouble(text)
@@ -173,8 +174,10 @@ fn way_out_of_handshake(text: &str) -> Option<&'static str> {
         Some("name the authority of the server with --ca FILE (REFEREE_CA)")
     } else if has("not valid for name") || has("NotValidForName") {
         Some("use a name that the certificate of the server is for")
-    } else if has("InvalidContentType") {
-        Some("the server does not speak TLS there; if it is to be trusted without, use http://")
+    } else if has("InvalidContentType") || has("reset by peer") || has("handshake eof") {
+        Some("the server may not speak TLS there; if it is to be trusted without, use http://")
+    } else if has("CaUsedAsEndEntity") {
+        Some("the server shows the certificate of an authority; it needs one with CA:FALSE")
     } else if has("CertificateRequired") {
         Some("the server asks for a certificate: --certificate FILE --key FILE")
     } else {

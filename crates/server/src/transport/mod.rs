@@ -23,4 +23,4 @@ pub(crate) use self::ledger::{Capacity, Ledger};
 pub(crate) use self::reflection::reflection;
 pub use self::status::DOMAIN;
 pub(crate) use self::stream::{Gone, Outgoing, Sender, Streams};
-pub use self::tls::{Tls, TlsError, TlsFiles, TlsState};
+pub use self::tls::{Tls, TlsError, TlsFiles, TlsPart, TlsState};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use referee_server::{Tls, TlsFiles};
+use referee_server::{Tls, TlsFiles, TlsPart};
 
 use super::settings::read_listen;
 use crate::exit::Failure;
@@ -93,10 +93,10 @@ impl ListenArguments {
             is_http_1_served: false,
         };
         let tls = Tls::open(files).map_err(|error| {
-            let option = match error.file() {
-                file if file == certificate => "--tls-certificate (REFEREE_TLS_CERTIFICATE)",
-                file if file == key => "--tls-key (REFEREE_TLS_KEY)",
-                _ => "--tls-client-ca (REFEREE_TLS_CLIENT_CA)",
+            let option = match error.part() {
+                TlsPart::Certificate => "--tls-certificate (REFEREE_TLS_CERTIFICATE)",
+                TlsPart::Key => "--tls-key (REFEREE_TLS_KEY)",
+                TlsPart::ClientAuthorities => "--tls-client-ca (REFEREE_TLS_CLIENT_CA)",
             };
             Failure::Trouble(format!("{option}: {error}"))
         })?;

@@ -33,9 +33,9 @@ impl Signals {
         })
     }
 
-    /// Obeys them: cancels `stop` at the first that ends the service, and sees to it that the process
-    /// ends soon after the drain time. SIGHUP asks for a reload where there are files to read again,
-    /// and ends the service else, as when its terminal is closed.
+    /// Obeys them: cancels `stop` at the first that ends the service, and sees to it that the
+    /// process ends soon after the drain time. SIGHUP asks for a reload where there are files to
+    /// read again, and ends the service else, as when its terminal is closed.
     pub(super) async fn obey(
         mut self,
         reload: Option<Reload>,

@@ -34,8 +34,9 @@ pub(crate) struct BackupArguments {
         default_value = "referee.db"
     )]
     store: PathBuf,
-    /// Asks the server that runs on a store, as http://HOST:PORT or https://HOST:PORT. The server writes the copy into
-    /// the folder that it was started with (`referee serve --backup-folder`), and names it.
+    /// Asks the server that runs on a store, as http://HOST:PORT or https://HOST:PORT. The server
+    /// writes the copy into the folder that it was started with (`referee serve --backup-folder`),
+    /// and names it.
     #[arg(long, short, value_name = "URL")]
     server: Option<String>,
     #[command(flatten)]

@@ -22,7 +22,8 @@ pub(super) fn validity(certificate: &CertificateDer<'_>) -> Option<Validity> {
     })
 }
 
-/// Whose certificate a client showed. Its chain was verified, and so was that the client has its key.
+/// Whose certificate a client showed. Its chain was verified, and so was that the client has its
+/// key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClientCertificate {
     /// The URIs of its subject, such as `spiffe://example.org/platform`, in their order.

@@ -38,9 +38,21 @@ pub struct TlsFiles {
     pub is_http_1_served: bool,
 }
 
+/// What a file of TLS is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsPart {
+    /// The certificate of the server.
+    Certificate,
+    /// Its private key.
+    Key,
+    /// The authorities of the clients.
+    ClientAuthorities,
+}
+
 /// Why connections cannot be encrypted with what the files hold.
 #[derive(Debug)]
 pub struct TlsError {
+    part: TlsPart,
     file: PathBuf,
     fault: TlsFault,
 }
@@ -59,10 +71,10 @@ enum TlsFault {
 }
 
 impl TlsError {
-    /// The file at fault.
+    /// What the file at fault is for.
     #[must_use]
-    pub fn file(&self) -> &Path {
-        &self.file
+    pub fn part(&self) -> TlsPart {
+        self.part
     }
 }
 
@@ -129,7 +141,7 @@ impl TlsFiles {
             Some(verifier) => builder.with_client_cert_verifier(Arc::clone(verifier)),
             None => builder.with_no_client_auth(),
         };
-        let chain = read_certificates(&self.certificate)?;
+        let chain = read_certificates(TlsPart::Certificate, &self.certificate)?;
         let expires_seconds = self.check_validity(&chain, now)?;
         let mut config = builder
             .with_single_cert(chain, self.read_key()?)
@@ -154,17 +166,22 @@ impl TlsFiles {
         match error {
             rustls::Error::InconsistentKeys(_) => {
                 let certificate = self.certificate.clone();
-                fault(&self.key, TlsFault::NotItsKey { certificate })
+                fault(TlsPart::Key, &self.key, TlsFault::NotItsKey { certificate })
             }
-            error => fault(&self.certificate, TlsFault::Refused(error)),
+            error => fault(
+                TlsPart::Certificate,
+                &self.certificate,
+                TlsFault::Refused(error),
+            ),
         }
     }
 
     fn read_key(&self) -> Result<PrivateKeyDer<'static>, TlsError> {
         let file = &self.key;
         let text = read_secret(file, limits::TLS_FILE_BYTES_MAX);
-        let text = text.map_err(|error| fault(file, TlsFault::File(error)))?;
-        PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| fault(file, TlsFault::NoKey))
+        let text = text.map_err(|error| fault(TlsPart::Key, file, TlsFault::File(error)))?;
+        PrivateKeyDer::from_pem_slice(text.as_bytes())
+            .map_err(|_| fault(TlsPart::Key, file, TlsFault::NoKey))
     }
 
     /// Returns when the first certificate of the chain expires.
@@ -172,15 +189,28 @@ impl TlsFiles {
         let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
         let mut first = i64::MAX;
         for certificate in chain {
-            let validity = validity(certificate)
-                .ok_or_else(|| fault(&self.certificate, TlsFault::NotACertificate))?;
+            let validity = validity(certificate).ok_or_else(|| {
+                fault(
+                    TlsPart::Certificate,
+                    &self.certificate,
+                    TlsFault::NotACertificate,
+                )
+            })?;
             if validity.until < now {
                 let seconds = now - validity.until;
-                return Err(fault(&self.certificate, TlsFault::Expired { seconds }));
+                return Err(fault(
+                    TlsPart::Certificate,
+                    &self.certificate,
+                    TlsFault::Expired { seconds },
+                ));
             }
             if validity.from > now {
                 let seconds = validity.from - now;
-                return Err(fault(&self.certificate, TlsFault::NotYet { seconds }));
+                return Err(fault(
+                    TlsPart::Certificate,
+                    &self.certificate,
+                    TlsFault::NotYet { seconds },
+                ));
             }
             first = first.min(validity.until);
         }
@@ -194,9 +224,15 @@ impl TlsFiles {
         let Some(file) = &self.client_authorities else {
             return Ok(None);
         };
-        let no_authority = |reason: String| fault(file, TlsFault::NoAuthority(reason));
+        let no_authority = |reason: String| {
+            fault(
+                TlsPart::ClientAuthorities,
+                file,
+                TlsFault::NoAuthority(reason),
+            )
+        };
         let mut roots = RootCertStore::empty();
-        for certificate in read_certificates(file)? {
+        for certificate in read_certificates(TlsPart::ClientAuthorities, file)? {
             let added = roots.add(certificate);
             added.map_err(|error| no_authority(error.to_string()))?;
         }
@@ -211,20 +247,21 @@ impl TlsFiles {
     }
 }
 
-fn fault(file: &Path, fault: TlsFault) -> TlsError {
+fn fault(part: TlsPart, file: &Path, fault: TlsFault) -> TlsError {
     TlsError {
+        part,
         file: file.to_owned(),
         fault,
     }
 }
 
 /// Reads the certificates of a file in PEM, of which there must be one at least.
-fn read_certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn read_certificates(part: TlsPart, file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let bytes = read_file(file, limits::TLS_FILE_BYTES_MAX);
-    let bytes = bytes.map_err(|error| fault(file, TlsFault::File(error)))?;
+    let bytes = bytes.map_err(|error| fault(part, file, TlsFault::File(error)))?;
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     match read {
         Ok(read) if !read.is_empty() => Ok(read),
-        _ => Err(fault(file, TlsFault::NoCertificate)),
+        _ => Err(fault(part, file, TlsFault::NoCertificate)),
     }
 }

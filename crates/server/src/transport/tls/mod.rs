@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::certificate::ClientCertificate;
 use self::material::Material;
-pub use self::material::{TlsError, TlsFiles};
+pub use self::material::{TlsError, TlsFiles, TlsPart};
 use super::ledger::Seldom;
 use crate::files::Stamp;
 use crate::limits;
