@@ -135,10 +135,12 @@ impl Table {
         }
         let per_mib = (1 << 20) / (size_of::<Entry>() as u128 * SPARE / SPARE_OF);
         let entries_max = mib as u128 * per_mib;
-        // Each path to a position that is kept is an entry of its own at worst.
+        // Each path to a position that is kept is an entry of its own at worst. Where the next ply
+        // will hardly fit, it is not counted: that would take long.
         let mut entries = 0u128;
         for plies in 1..=depth.saturating_sub(HASH_DEPTH_MIN) {
-            if entries >= entries_max {
+            if entries >= entries_max / 8 {
+                entries = entries_max;
                 break;
             }
             match count(position, plies, Means::default()) {
