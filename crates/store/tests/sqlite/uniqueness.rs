@@ -20,7 +20,7 @@ const NEXT: &str =
 fn copy(sequence: &str, previous: &str, request: &str, game: &str) -> String {
     format!(
         "INSERT INTO entries SELECT {NEXT}, {NEXT}, platform_id, {game}, {sequence}, {previous}, \
-         {request}, request_rest, content_hash, update_time_us, chain, bytes FROM entries"
+         {request}, request_rest, content_hash, update_time_us, chain, bytes, deadline_us FROM entries"
     )
 }
 
@@ -46,7 +46,7 @@ fn repetitions(sequence: i64) -> Vec<String> {
         // A position once more.
         format!(
             "INSERT INTO entries SELECT position, position, platform_id, 2, 1, 0, {FRESH}, request_rest, \
-             content_hash, update_time_us, chain, bytes FROM entries"
+             content_hash, update_time_us, chain, bytes, deadline_us FROM entries"
         ),
         // Its request once more, in a refusal.
         "INSERT INTO refusals SELECT NULL, game_id, 25, request, request_rest, content_hash, \
