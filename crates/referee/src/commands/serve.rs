@@ -24,7 +24,7 @@ use crate::limits::{
     CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT, END_GRACE,
 };
 use crate::log::{self, log_panics};
-use settings::{check_store, read_folder, read_key, read_listen};
+use settings::{check_store, read_folder, read_key, read_listen, warn_of_readers};
 
 /// The signal of a file that may not grow (Linux and BSD alike).
 const SIGXFSZ: i32 = 25;
@@ -83,6 +83,9 @@ impl ServeArguments {
             builder.worker_threads(usize::from(threads));
         }
         log_panics();
+        self.signing_key
+            .as_deref()
+            .inspect(|path| warn_of_readers(path));
         raise_limits();
         let outcome = match builder.enable_all().build() {
             Ok(runtime) => {

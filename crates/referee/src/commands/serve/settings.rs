@@ -2,10 +2,14 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use referee_record::RecordKey;
 use referee_server::limits::KEY_FILE_BYTES_MAX;
+
+/// The permissions by which the group and all others read a file.
+const READ_BY_OTHERS: u32 = 0o044;
 
 /// Takes an address with a port; a name is looked up when it is bound.
 pub(super) fn read_listen(text: &str) -> Result<String, String> {
@@ -41,6 +45,22 @@ pub(super) fn check_store(path: &Path) -> Result<(), &'static str> {
         );
     }
     Ok(())
+}
+
+/// Says in the log where others than its owner can read the file of a key. It is no reason not to
+/// begin: a folder of secrets that is mounted for the service alone is often so.
+pub(super) fn warn_of_readers(path: &Path) {
+    let mode = path
+        .metadata()
+        .map(|metadata| metadata.permissions().mode());
+    if let Ok(mode) = mode
+        && mode & READ_BY_OTHERS != 0
+    {
+        tracing::warn!(
+            file = %path.display(),
+            "others can read the key that signs records; chmod 600 keeps it to its owner"
+        );
+    }
 }
 
 /// Reads the key that signs records, before a port is bound.
