@@ -120,7 +120,160 @@ func makeGames(addr, prefix string, n int) {
 	wg.Wait()
 }
 
-var longMoves []string // legal under ics
+// unfinished sends messages of 4 MiB less one byte that never end, as far as the server takes them.
+func unfinished(addr string, conns, streams int) (rs []*raw, bytes int64) {
+	chunk := make([]byte, 16384)
+	const whole = 4<<20 - 1
+	var sent atomic.Int64
+	var wg sync.WaitGroup
+	for k := 0; k < conns; k++ {
+		r, err := rawDial(addr)
+		must(err)
+		rs = append(rs, r)
+		var mu sync.Mutex
+		win := map[uint32]int64{}
+		connWin := int64(65535)
+		initial := int64(65535)
+		cond := sync.NewCond(&mu)
+		dead := false
+		go func() {
+			for {
+				f, err := r.fr.ReadFrame()
+				mu.Lock()
+				if err != nil {
+					dead = true
+					cond.Broadcast()
+					mu.Unlock()
+					return
+				}
+				switch f := f.(type) {
+				case *http2.SettingsFrame:
+					if !f.IsAck() {
+						if v, ok := f.Value(http2.SettingInitialWindowSize); ok {
+							initial = int64(v)
+						}
+						r.fr.WriteSettingsAck()
+					}
+				case *http2.WindowUpdateFrame:
+					if f.StreamID == 0 {
+						connWin += int64(f.Increment)
+					} else {
+						win[f.StreamID] += int64(f.Increment)
+					}
+				}
+				cond.Broadcast()
+				mu.Unlock()
+			}
+		}()
+		time.Sleep(100 * time.Millisecond)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := 0; i < streams; i++ {
+				id := r.headers(M+"GameService/ImportPgn", false)
+				mu.Lock()
+				win[id] += initial
+				mu.Unlock()
+				head := []byte{0, 0, 0x3f, 0xff, 0xff}
+				r.fr.WriteData(id, false, head)
+				left := whole - 64
+				used := int64(5)
+				for left > 0 {
+					mu.Lock()
+					for !dead && (win[id] < used+16384 || connWin < 20000) {
+						t := time.AfterFunc(3*time.Second, func() { mu.Lock(); dead = true; cond.Broadcast(); mu.Unlock() })
+						cond.Wait()
+						t.Stop()
+					}
+					if dead {
+						mu.Unlock()
+						return
+					}
+					n := min(left, 16384)
+					connWin -= int64(n)
+					used += int64(n)
+					mu.Unlock()
+					if r.fr.WriteData(id, false, chunk[:n]) != nil {
+						return
+					}
+					left -= n
+					sent.Add(int64(n))
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	return rs, sent.Load()
+}
+
+// makeUnread imports a game with much to say.
+func makeUnread(c *grpc.ClientConn, id string, plies int) {
+	ctx, cancel := ctxT(60 * time.Second)
+	defer cancel()
+	conv, err := rules(c).ConvertNotation(ctx, &pb.ConvertNotationRequest{Position: &pb.Position{Moves: plan(5, plies)}, Target: pb.Notation_NOTATION_SAN})
+	must(err)
+	pgn := "[Event \"x\"]\n\n"
+	for i, m := range conv.Moves {
+		if i%2 == 0 {
+			pgn += fmt.Sprintf("%d. ", i/2+1)
+		}
+		pgn += m + " "
+	}
+	_, err = games(c).ImportPgn(ctx, &pb.ImportPgnRequest{Pgn: pgn + "*", GameId: id, RequestId: id})
+	must(err)
+}
+
+// unread opens 1,000 streams that watch a game and 1,000 that export it, with a window of 0.
+func unread(addr, name string) (rs []*raw, n map[string]int, mu *sync.Mutex) {
+	n, mu = map[string]int{}, &sync.Mutex{}
+	for k := 0; k < 4; k++ {
+		r, err := rawDial(addr, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		must(err)
+		rs = append(rs, r)
+		go func() {
+			for {
+				f, err := r.fr.ReadFrame()
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				n[f.Header().Type.String()]++
+				mu.Unlock()
+				if p, ok := f.(*http2.PingFrame); ok && !p.IsAck() {
+					r.fr.WritePing(true, p.Data)
+				}
+				if p, ok := f.(*http2.SettingsFrame); ok && !p.IsAck() {
+					r.fr.WriteSettingsAck()
+				}
+			}
+		}()
+		zero := int64(0)
+		for i := 0; i < 250; i++ {
+			id := r.headers(M+"GameService/WatchGame", false)
+			r.fr.WriteData(id, true, grpcFrame(&pb.WatchGameRequest{Name: name, AfterSequence: &zero}))
+			id = r.headers(M+"GameService/ExportGame", false)
+			r.fr.WriteData(id, true, grpcFrame(&pb.ExportGameRequest{Name: name}))
+		}
+	}
+	return rs, n, mu
+}
+
+// longHistory returns moves of knights that go out and home, legal under `ics`.
+func longHistory(plies int) (moves []string) {
+	for len(moves) < plies {
+		moves = append(moves, "g1f3", "g8f6", "f3g1", "f6g8")
+	}
+	return moves[:plies]
+}
+
+// longText returns a game of 20,000 plies, legal under `ics`.
+func longText() string {
+	var sb strings.Builder
+	for i := 0; i < 5000; i++ {
+		fmt.Fprintf(&sb, "%d. Nf3 Nf6 %d. Ng1 Ng8 ", 2*i+1, 2*i+2)
+	}
+	return sb.String() + "*"
+}
 
 func attacks() []attack {
 	return []attack{
@@ -355,10 +508,7 @@ func attacks() []attack {
 			defer c.Close()
 			mv := plan(3, 3000)
 			req := &pb.AdjudicatePositionRequest{Position: &pb.Position{Moves: mv}}
-			long := []string{}
-			for len(long) < 20000 {
-				long = append(long, "Nf3", "Nf6", "Ng1", "Ng8")
-			}
+			long := longHistory(20_000)
 			reqs := map[string]func(ctx context.Context) error{
 				"adjudicate 3,000 plies": func(ctx context.Context) error { _, err := rules(c).AdjudicatePosition(ctx, req); return err },
 				"convert 20,000 SAN": func(ctx context.Context) error {
@@ -462,90 +612,10 @@ func attacks() []attack {
 			// Messages of 4 MiB less one byte that never end.
 			p := StartProbe(s.Addr(), "probe-part", 50*time.Millisecond)
 			r0, _ := s.RSS()
-			var rs []*raw
-			chunk := make([]byte, 16384)
-			const conns, streams, whole = 2, 200, 4<<20 - 1
-			var sent atomic.Int64
-			var wg sync.WaitGroup
-			for k := 0; k < conns; k++ {
-				r, err := rawDial(s.Addr())
-				must(err)
-				rs = append(rs, r)
-				var mu sync.Mutex
-				win := map[uint32]int64{}
-				connWin := int64(65535)
-				initial := int64(65535)
-				cond := sync.NewCond(&mu)
-				dead := false
-				go func() {
-					for {
-						f, err := r.fr.ReadFrame()
-						mu.Lock()
-						if err != nil {
-							dead = true
-							cond.Broadcast()
-							mu.Unlock()
-							return
-						}
-						switch f := f.(type) {
-						case *http2.SettingsFrame:
-							if !f.IsAck() {
-								if v, ok := f.Value(http2.SettingInitialWindowSize); ok {
-									initial = int64(v)
-								}
-								r.fr.WriteSettingsAck()
-							}
-						case *http2.WindowUpdateFrame:
-							if f.StreamID == 0 {
-								connWin += int64(f.Increment)
-							} else {
-								win[f.StreamID] += int64(f.Increment)
-							}
-						}
-						cond.Broadcast()
-						mu.Unlock()
-					}
-				}()
-				time.Sleep(100 * time.Millisecond)
-				wg.Add(1)
-				go func() {
-					defer wg.Done()
-					for i := 0; i < streams; i++ {
-						id := r.headers(M+"GameService/ImportPgn", false)
-						mu.Lock()
-						win[id] += initial
-						mu.Unlock()
-						head := []byte{0, 0, 0x3f, 0xff, 0xff}
-						r.fr.WriteData(id, false, head)
-						left := whole - 64
-						used := int64(5)
-						for left > 0 {
-							mu.Lock()
-							for !dead && (win[id] < used+16384 || connWin < 20000) {
-								t := time.AfterFunc(3*time.Second, func() { mu.Lock(); dead = true; cond.Broadcast(); mu.Unlock() })
-								cond.Wait()
-								t.Stop()
-							}
-							if dead {
-								mu.Unlock()
-								return
-							}
-							n := min(left, 16384)
-							connWin -= int64(n)
-							used += int64(n)
-							mu.Unlock()
-							if r.fr.WriteData(id, false, chunk[:n]) != nil {
-								return
-							}
-							left -= n
-							sent.Add(int64(n))
-						}
-					}
-				}()
-			}
-			wg.Wait()
+			const conns, streams = 2, 200
+			rs, sent := unfinished(s.Addr(), conns, streams)
 			r1, pk := s.RSS()
-			say("%d connections x %d streams with unfinished 4 MiB messages: sent %d MiB, RSS %d -> %d MiB (peak %d)", conns, streams, sent.Load()>>20, r0, r1, pk)
+			say("%d connections x %d streams with unfinished 4 MiB messages: sent %d MiB, RSS %d -> %d MiB (peak %d)", conns, streams, sent>>20, r0, r1, pk)
 			time.Sleep(size(35*time.Second, 5*time.Second))
 			r2, _ := s.RSS()
 			say("later: RSS %d MiB", r2)
@@ -595,13 +665,19 @@ func attacks() []attack {
 				_, err = st.Recv()
 				return codeOf(err)
 			}
-			say("64 VerifyGames that say nothing: an honest VerifyGames gets %s", try())
-			time.Sleep(size(40*time.Second, 15*time.Second))
+			first := try()
+			say("64 VerifyGames that say nothing: an honest VerifyGames gets %s", first)
+			need(first == "OK", "verifyidle: beside those that say nothing an honest VerifyGames gets %s", first)
+			time.Sleep(size(40*time.Second, 12*time.Second))
 			later := try()
 			mu.Lock()
 			say("later: %s (frames %v)", later, n)
 			mu.Unlock()
+			mu.Lock()
+			ended := n["RST_STREAM"]
+			mu.Unlock()
 			need(later == "OK", "verifyidle: an honest VerifyGames gets %s", later)
+			need(ended == 64, "verifyidle: of 64 that say nothing %d were ended after 12 s", ended)
 			r.Close()
 			time.Sleep(time.Second)
 			say("after the attacker closed: %s", try())
@@ -709,55 +785,12 @@ func attacks() []attack {
 			// Readers with a window of 0 on streams with much to say.
 			c := dial(s.Addr())
 			defer c.Close()
-			ctx, cancel := ctxT(60 * time.Second)
-			defer cancel()
-			pgn := "[Event \"x\"]\n\n"
-			mv := plan(5, size(2000, 1000))
-			conv, err := rules(c).ConvertNotation(ctx, &pb.ConvertNotationRequest{Position: &pb.Position{Moves: mv}, Target: pb.Notation_NOTATION_SAN})
-			must(err)
-			for i, m := range conv.Moves {
-				if i%2 == 0 {
-					pgn += fmt.Sprintf("%d. ", i/2+1)
-				}
-				pgn += m + " "
-			}
 			t := time.Now()
-			_, err = games(c).ImportPgn(ctx, &pb.ImportPgnRequest{Pgn: pgn + "*", GameId: "unread", RequestId: "unread"})
-			say("ImportPgn of 2,000 plies: %v %s", time.Since(t), codeOf(err))
+			makeUnread(c, "unread", size(2000, 1000))
+			say("ImportPgn of a long game: %v", time.Since(t))
 			r0, _ := s.RSS()
 			p := StartProbe(s.Addr(), "probe-unread", 50*time.Millisecond)
-			var rs []*raw
-			n := map[string]int{}
-			var mu sync.Mutex
-			for k := 0; k < 4; k++ {
-				r, err := rawDial(s.Addr(), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-				must(err)
-				rs = append(rs, r)
-				go func() {
-					for {
-						f, err := r.fr.ReadFrame()
-						if err != nil {
-							return
-						}
-						mu.Lock()
-						n[f.Header().Type.String()]++
-						mu.Unlock()
-						if p, ok := f.(*http2.PingFrame); ok && !p.IsAck() {
-							r.fr.WritePing(true, p.Data)
-						}
-						if p, ok := f.(*http2.SettingsFrame); ok && !p.IsAck() {
-							r.fr.WriteSettingsAck()
-						}
-					}
-				}()
-				zero := int64(0)
-				for i := 0; i < 250; i++ {
-					id := r.headers(M+"GameService/WatchGame", false)
-					r.fr.WriteData(id, true, grpcFrame(&pb.WatchGameRequest{Name: "games/unread", AfterSequence: &zero}))
-					id = r.headers(M+"GameService/ExportGame", false)
-					r.fr.WriteData(id, true, grpcFrame(&pb.ExportGameRequest{Name: "games/unread"}))
-				}
-			}
+			rs, n, mu := unread(s.Addr(), "games/unread")
 			time.Sleep(5 * time.Second)
 			r1, pk := s.RSS()
 			say("4 x 250 WatchGame and 4 x 250 ExportGame of 2,000 events, window 0: RSS %d -> %d peak %d", r0, r1, pk)
@@ -935,11 +968,7 @@ func attacks() []attack {
 		{name: "import", run: func(s *Server, say func(string, ...any)) {
 			c := dial(s.Addr())
 			defer c.Close()
-			var sb strings.Builder
-			for i := 0; i < 5000; i++ {
-				fmt.Fprintf(&sb, "%d. Nf3 Nf6 %d. Ng1 Ng8 ", 2*i+1, 2*i+2)
-			}
-			sb.WriteString("*")
+			text := longText()
 			for _, k := range []int{1, 16} {
 				p := StartProbe(s.Addr(), fmt.Sprintf("probe-im%d", k), 50*time.Millisecond)
 				t := time.Now()
@@ -952,7 +981,7 @@ func attacks() []attack {
 						defer wg.Done()
 						ctx, cancel := ctxT(60 * time.Second)
 						defer cancel()
-						_, err := games(c).ImportPgn(ctx, &pb.ImportPgnRequest{Pgn: sb.String(), GameId: fmt.Sprintf("im%d-%d", k, i), RequestId: fmt.Sprintf("im%d-%d", k, i), RuleProfile: &pb.RuleProfile{Name: "ics"}})
+						_, err := games(c).ImportPgn(ctx, &pb.ImportPgnRequest{Pgn: text, GameId: fmt.Sprintf("im%d-%d", k, i), RequestId: fmt.Sprintf("im%d-%d", k, i), RuleProfile: &pb.RuleProfile{Name: "ics"}})
 						mu.Lock()
 						codes[fmt.Sprintf("%s %.90v", codeOf(err), err)]++
 						mu.Unlock()
@@ -1006,15 +1035,15 @@ func attacks() []attack {
 			p := StartProbe(s.Addr(), "probe-hard", 50*time.Millisecond)
 			c0, t0 := s.CPU(), time.Now()
 			var wg sync.WaitGroup
-			for i := 1; i <= size(24, 8); i++ {
+			for i := 1; i <= size(24, 4); i++ {
 				wg.Add(1)
 				go func() { defer wg.Done(); resign(fmt.Sprintf("h%d", i)) }()
 			}
 			wg.Wait()
 			rss, peak := s.RSS()
-			say("24 at once: %v, CPU %v, RSS %d peak %d", time.Since(t0), s.CPU()-c0, rss, peak)
+			say("the others at once: %v, CPU %v, RSS %d peak %d", time.Since(t0), s.CPU()-c0, rss, peak)
 			time.Sleep(3 * time.Second)
-			p.Stop("24 hard resignations")
+			p.Stop("hard resignations")
 			c0 = s.CPU()
 			time.Sleep(5 * time.Second)
 			rss, peak = s.RSS()
@@ -1063,11 +1092,7 @@ func attacks() []attack {
 			defer c.Close()
 			ctx, cancel := ctxT(100 * time.Second)
 			defer cancel()
-			long := []string{}
-			for len(long) < 19999 {
-				long = append(long, "g1f3", "g8f6", "f3g1", "f6g8")
-			}
-			long = long[:19996]
+			long := longHistory(19_996)
 			r0, _ := s.RSS()
 			c0, t0 := s.CPU(), time.Now()
 			const k = 40
@@ -1101,25 +1126,81 @@ func attacks() []attack {
 			}
 			say("a move at ply 19,996: %v CPU, %v wall each", (s.CPU()-c0)/4, time.Since(t0)/4)
 		}},
+		{name: "together", run: func(s *Server, say func(string, ...any)) {
+			// All that takes memory, at once: the solver, games in memory, answers that are not read,
+			// messages that do not end, and long texts.
+			c := dial(s.Addr())
+			defer c.Close()
+			makeUnread(c, "together", 1000)
+			ctx, cancel := context.WithTimeout(context.Background(), size(60*time.Second, 15*time.Second))
+			defer cancel()
+			p := StartProbe(s.Addr(), "probe-tg", 50*time.Millisecond)
+			var wg sync.WaitGroup
+			again := func(times int, f func(i int) error) {
+				for k := 0; k < times; k++ {
+					wg.Add(1)
+					go func() {
+						defer wg.Done()
+						for i := k; ctx.Err() == nil; i += times {
+							if f(i) != nil {
+								time.Sleep(50 * time.Millisecond)
+							}
+						}
+					}()
+				}
+			}
+			hard := &pb.Position{Base: &pb.Position_Fen{Fen: "8/B4b2/2k5/1p1p4/1P1Pp1pB/1pp1P1P1/1p6/bK3b2 b - - 0 1"}}
+			again(16, func(int) error {
+				_, err := rules(c).CanMate(ctx, &pb.CanMateRequest{Position: hard, BudgetNodes: 10_000_000})
+				return err
+			})
+			again(8, func(i int) error {
+				id := fmt.Sprintf("tg%d", i)
+				if _, err := games(c).CreateGame(ctx, &pb.CreateGameRequest{GameId: id, RequestId: id, Game: &pb.Game{InitialPosition: hard}}); err != nil {
+					return err
+				}
+				_, err := games(c).SubmitAction(ctx, &pb.SubmitActionRequest{Name: "games/" + id, Action: &pb.Action{Seat: pb.Seat_SEAT_BLACK, RequestId: "r", Kind: &pb.Action_Resign{Resign: &pb.Resign{}}}})
+				return err
+			})
+			long, text := longHistory(19_996), longText()
+			again(4, func(i int) error {
+				id := fmt.Sprintf("tl%d", i)
+				_, err := games(c).CreateGame(ctx, &pb.CreateGameRequest{GameId: id, RequestId: id, Game: &pb.Game{RuleProfile: &pb.RuleProfile{Name: "ics"}, InitialPosition: &pb.Position{Moves: long}}})
+				if err == nil {
+					_, err = games(c).GetGame(ctx, &pb.GetGameRequest{Name: "games/" + id})
+				}
+				return err
+			})
+			again(16, func(i int) error {
+				_, err := games(c).ImportPgn(ctx, &pb.ImportPgnRequest{Pgn: text, GameId: fmt.Sprintf("ti%d", i), RequestId: "t", RuleProfile: &pb.RuleProfile{Name: "ics"}})
+				return err
+			})
+			again(16, func(int) error {
+				_, err := rules(c).AdjudicatePosition(ctx, &pb.AdjudicatePositionRequest{Position: &pb.Position{Moves: long}, RuleProfile: &pb.RuleProfile{Name: "ics"}})
+				return err
+			})
+			rs, _, _ := unread(s.Addr(), "games/together")
+			parts, sent := unfinished(s.Addr(), 8, 100)
+			wg.Wait()
+			p.Stop("everything at once")
+			rss, peak := s.RSS()
+			say("everything at once, with %d MiB of messages that do not end: RSS %d peak %d", sent>>20, rss, peak)
+			for _, r := range append(rs, parts...) {
+				r.Close()
+			}
+		}},
 		{name: "freeze", run: func(s *Server, say func(string, ...any)) {
 			// Can an anonymous client make the clocks of all games stand still?
 			c, c2 := dial(s.Addr()), dial(s.Addr())
 			defer c.Close()
 			defer c2.Close()
-			var sb strings.Builder
-			for i := 0; i < 5000; i++ {
-				fmt.Fprintf(&sb, "%d. Nf3 Nf6 %d. Ng1 Ng8 ", 2*i+1, 2*i+2)
-			}
-			sb.WriteString("*")
-			long := []string{}
-			for len(long) < 20000 {
-				long = append(long, "Nf3", "Nf6", "Ng1", "Ng8")
-			}
+			text := longText()
+			long := longHistory(20_000)
 			one := func(kind string) error {
 				ctx, cancel := ctxT(25 * time.Second)
 				defer cancel()
 				if kind == "ImportPgn" {
-					_, err := games(c).ImportPgn(ctx, &pb.ImportPgnRequest{Pgn: sb.String() + " x", GameId: fmt.Sprintf("z%d", rand.Int63()), RequestId: "z", RuleProfile: &pb.RuleProfile{Name: "ics"}})
+					_, err := games(c).ImportPgn(ctx, &pb.ImportPgnRequest{Pgn: text + " x", GameId: fmt.Sprintf("z%d", rand.Int63()), RequestId: "z", RuleProfile: &pb.RuleProfile{Name: "ics"}})
 					return err
 				}
 				_, err := rules(c).AdjudicatePosition(ctx, &pb.AdjudicatePositionRequest{Position: &pb.Position{Moves: long}, RuleProfile: &pb.RuleProfile{Name: "ics"}})
@@ -1132,11 +1213,11 @@ func attacks() []attack {
 				p := StartProbe(s.Addr(), "probe-fr", 100*time.Millisecond)
 				var n, bytes atomic.Int64
 				var wg sync.WaitGroup
-				for i := 0; i < size(48, 24); i++ {
+				for i := 0; i < size(48, 12); i++ {
 					wg.Add(1)
 					go func() {
 						defer wg.Done()
-						for time.Since(begin) < size(20*time.Second, 8*time.Second) {
+						for time.Since(begin) < size(20*time.Second, 6*time.Second) {
 							one(kind)
 							n.Add(1)
 							bytes.Add(100_000)
@@ -1149,7 +1230,7 @@ func attacks() []attack {
 				wall := time.Since(begin)
 				charged := chargedOf(c2, id)
 				need(charged >= wall.Seconds()-2*clockSeconds && charged <= wall.Seconds()+clockSeconds, "freeze: a clock was charged %.1f s of %.1f s", charged, wall.Seconds())
-				say("%s: 48 at once, %d requests of 100 KB in %v; a clock that ran all the time: %v %s", kind, n.Load(), wall.Round(time.Second), err, story(c2, id))
+				say("%s: %d requests of 100 KB in %v; a clock that ran all the time: %v %s", kind, n.Load(), wall.Round(time.Second), err, story(c2, id))
 			}
 		}},
 		{name: "listpages", run: func(s *Server, say func(string, ...any)) {
@@ -1247,7 +1328,7 @@ func attacks() []attack {
 }
 
 // The attacks of the small run.
-var smallHostile = map[string]bool{"nofile": true, "watchstorm": true, "partial": true, "unread": true, "openings": true, "verifyidle": true, "hard": true, "freeze": true}
+var smallHostile = map[string]bool{"nofile": true, "watchstorm": true, "partial": true, "unread": true, "openings": true, "verifyidle": true, "hard": true, "together": true, "freeze": true}
 
 func hostile(args []string) {
 	f := flag.NewFlagSet("hostile", flag.ExitOnError)
@@ -1269,6 +1350,7 @@ func hostile(args []string) {
 		_, err := s.Ready(10 * time.Second)
 		must(err)
 		fmt.Printf("== %s\n", a.name)
+		before, _ := s.RSS()
 		a.run(s, func(f string, v ...any) { fmt.Printf("  "+f+"\n", v...) })
 		alive := s.Alive()
 		_, peak := s.RSS()
@@ -1276,6 +1358,7 @@ func hostile(args []string) {
 		need(peak < memoryMiB, "hostile %s: the server took %d MiB, the bound is %d", a.name, peak, memoryMiB)
 		st := "dead"
 		if alive {
+			back(s, before, "hostile "+a.name)
 			st = s.Stop()
 		}
 		b, _ := os.ReadFile(s.Log)
