@@ -2,8 +2,9 @@
 //!
 //! Each move of a timed game moves its deadline, mostly to later. Rows are written only where a
 //! deadline comes earlier, begins or ends; a row that has become too early is found when it is
-//! due, and is set right then. So most moves write nothing here. What was last said of the deadline
-//! of a game is in its head, which every entry writes: by that a row that is lost or too late shows.
+//! due, and is set right then. So most moves write nothing here. What was last said of the
+//! deadline of a game is in its head, which every entry writes: by that a row that is lost or too
+//! late shows.
 
 use rusqlite::{Connection, OptionalExtension, params};
 

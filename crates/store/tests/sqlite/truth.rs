@@ -155,8 +155,8 @@ async fn a_file_that_is_put_back_is_written_to_again() {
     assert_eq!(check_record(&open(&path), &key).await.len(), 32);
 }
 
-/// Those of this process share what they have open, so that what is acknowledged until it is noticed
-/// is not lost; others would share another file.
+/// Those of this process share what they have open, so that what is acknowledged until it is
+/// noticed is not lost; others would share another file.
 #[tokio::test]
 async fn a_store_whose_shared_memory_was_deleted_takes_nothing_more() {
     let folder = folder();
