@@ -11,7 +11,7 @@ use referee_api::v1::store_service_server::StoreServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::codec::CompressionEncoding;
@@ -28,8 +28,19 @@ use crate::limits;
 use crate::pool::{Solvers, Turns, WorkPool};
 use crate::services::{GamesService, RulesService, StoreKeeper, StreamingGames};
 use crate::transport::{
-    CallerLayer, Capacity, Ledger, Streams, TransportErrorLayer, reflection, serve,
+    CallerLayer, Capacity, Ledger, Streams, Tls, TransportErrorLayer, reflection, serve,
 };
+
+/// Asks a server to look at its files again, at once. Clones ask the same server.
+#[derive(Clone, Debug, Default)]
+pub struct Reload(watch::Sender<u64>);
+
+impl Reload {
+    /// Asks.
+    pub fn ask(&self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+}
 
 /// How a server runs.
 #[derive(Clone, Debug)]
@@ -41,6 +52,10 @@ pub struct ServerOptions {
     pub record_key: Option<RecordKey>,
     /// The folder that copies of the store go to; without it none is made.
     pub backup_folder: Option<PathBuf>,
+    /// What connections are encrypted with; without it they are not.
+    pub tls: Option<Arc<Tls>>,
+    /// What asks the server to look at the files of `tls` again.
+    pub reload: Reload,
     /// The platform whose games everybody acts on, as long as nobody has to say who they are.
     pub platform: String,
     /// The most bytes that games in memory may take.
@@ -61,6 +76,8 @@ impl Default for ServerOptions {
             drain_timeout: limits::DRAIN_TIMEOUT_DEFAULT,
             record_key: None,
             backup_folder: None,
+            tls: None,
+            reload: Reload::default(),
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
@@ -173,7 +190,11 @@ impl Server {
             streams: self.options.open_streams_max,
             bytes: self.options.under_way_bytes_max,
         });
-        let serving = serve(self.listener, ledger, service, stop.clone());
+        let tls = self.options.tls;
+        if let Some(tls) = tls.clone() {
+            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), stop.clone()));
+        }
+        let serving = serve(self.listener, tls, ledger, service, stop.clone());
         tokio::pin!(serving);
         // The door is closed with the signal, and connections go when their calls have ended.
         let is_served = tokio::select! {

@@ -1,9 +1,8 @@
 //! Files that are no records, or not whole ones, and command lines that make no sense.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
+use referee_tests::authority::write_secret;
 
-use super::{SECRET, run, sample, verify_text};
+use super::{run, sample, verify_text};
 
 #[test]
 fn what_is_no_record_is_told_so() {
@@ -144,7 +143,7 @@ fn command_lines_that_make_no_sense_are_told_from_trouble() {
     run(&unreachable, b"").expect(2, "cannot reach http://127.0.0.1:1");
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
     let key = folder.path().join("key");
-    std::fs::write(&key, "12345").expect("the folder can be written to");
+    write_secret(&key, "12345");
     let key = key.to_str().expect("the folder has a plain name");
     let said = run(
         &["serve", "--listen", "127.0.0.1:0", "--signing-key", key],
@@ -153,28 +152,6 @@ fn command_lines_that_make_no_sense_are_told_from_trouble() {
     said.expect(2, "--signing-key (REFEREE_SIGNING_KEY)");
     said.expect(2, "expected is an Ed25519 private key");
     run(&["serve", "--signing-key", "there-is-none"], b"").expect(2, "there-is-none");
-}
-
-/// A key that others can read is used, and the log says so.
-#[test]
-fn a_key_that_others_can_read_is_told_of() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let taken = taken.local_addr().expect("it has one").to_string();
-    let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
-    let key = folder.path().join("key");
-    std::fs::write(&key, SECRET).expect("the folder can be written to");
-    let key_name = key.to_str().expect("the folder has a plain name");
-    for (mode, is_told) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
-        std::fs::set_permissions(&key, Permissions::from_mode(mode)).expect("it is ours");
-        // The port is taken, so that it ends by itself.
-        let said = run(
-            &["serve", "--listen", &taken, "--signing-key", key_name],
-            b"",
-        );
-        said.expect(2, "cannot listen on");
-        let told = said.err.contains("others can read the key");
-        assert_eq!(told, is_told, "{mode:o}: {}", said.err);
-    }
 }
 
 /// What made a record is not asked when it is checked, so its bounds are written down twice.

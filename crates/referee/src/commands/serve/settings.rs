@@ -1,15 +1,10 @@
 //! What the settings of the service say, before a port is bound.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use referee_record::RecordKey;
+use referee_server::files::read_secret;
 use referee_server::limits::KEY_FILE_BYTES_MAX;
-
-/// The permissions by which the group and all others read a file.
-const READ_BY_OTHERS: u32 = 0o044;
 
 /// Takes an address with a port; a name is looked up when it is bound.
 pub(super) fn read_listen(text: &str) -> Result<String, String> {
@@ -47,30 +42,11 @@ pub(super) fn check_store(path: &Path) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Says in the log where others than its owner can read the file of a key. It is no reason not to
-/// begin: a folder of secrets that is mounted for the service alone is often so.
-pub(super) fn warn_of_readers(path: &Path) {
-    let mode = path
-        .metadata()
-        .map(|metadata| metadata.permissions().mode());
-    if let Ok(mode) = mode
-        && mode & READ_BY_OTHERS != 0
-    {
-        tracing::warn!(
-            file = %path.display(),
-            "others can read the key that signs records; chmod 600 keeps it to its owner"
-        );
-    }
-}
-
 /// Reads the key that signs records, before a port is bound.
 pub(super) fn read_key(path: &Path) -> Result<RecordKey, String> {
     let fault = |text: String| format!("--signing-key (REFEREE_SIGNING_KEY): {text}");
     let name = path.display();
-    let file = File::open(path).map_err(|error| fault(format!("{name}: {error}")))?;
-    let mut text = String::new();
-    file.take(KEY_FILE_BYTES_MAX as u64)
-        .read_to_string(&mut text)
-        .map_err(|error| fault(format!("{name}: {error}")))?;
+    let text = read_secret(path, KEY_FILE_BYTES_MAX);
+    let text = text.map_err(|error| fault(format!("{name}: {error}")))?;
     RecordKey::read(&text).map_err(|error| fault(format!("{name}: {error}")))
 }
