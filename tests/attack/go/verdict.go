@@ -70,7 +70,7 @@ func answered(what string, codes map[string]int, allowed ...string) {
 func back(s *Server, before int, what string) {
 	most := max(int(backWithin*float64(before)), before+backWithinMiB)
 	rss, _ := s.RSS()
-	for i := 0; i < 40 && rss > most; i++ {
+	for i := 0; i < size(240, 40) && rss > most; i++ {
 		time.Sleep(250 * time.Millisecond)
 		rss, _ = s.RSS()
 	}
