@@ -69,6 +69,10 @@ pub const ERROR_FIELDS_BYTES_MAX: usize = 4_096;
 pub const RETRY_DELAY: Duration = Duration::from_millis(250);
 /// The number of streams and calls that one connection may have open at once.
 pub const CONCURRENT_STREAMS_MAX: u32 = 1_000;
+/// The calls of the whole process that are not answered yet, and streams whose first message has
+/// not come. Where there are more, the connection with the most of them is closed, if it has far
+/// more than the one that asks; otherwise that is refused.
+pub const CALLS_PENDING_MAX: usize = 16_384;
 /// The number of open watch and play streams of the whole process.
 pub const OPEN_STREAMS_MAX: usize = 50_000;
 /// The connections of the whole process, where nobody says.
@@ -76,7 +80,7 @@ pub const CONNECTIONS_MAX: usize = 16_384;
 /// The bytes of all connections that are under way: requests that are not answered, messages that
 /// wait for their readers, answers that are not sent. Where there is more, the connection that has
 /// the most is closed.
-pub const UNDER_WAY_BYTES_MAX: usize = 256 << 20;
+pub const UNDER_WAY_BYTES_MAX: usize = 128 << 20;
 /// The bytes of the requests of one connection that are not answered yet; more are refused.
 pub const CONNECTION_RECEIVED_BYTES_MAX: usize = 32 << 20;
 /// The bytes of the answers of one connection that the transport has not sent; more wait.
@@ -171,8 +175,11 @@ pub const STORE_WORK_REST: u32 = 1;
 pub const STORE_PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The most files in the folder of copies; whoever may ask for copies cannot fill the disk.
 pub const BACKUPS_MAX: usize = 64;
+/// The pages of records and lists that are read at once: half of what reads the store, so that who
+/// asks one question does not wait behind thousands of them.
+pub const BULK_READS_AT_ONCE_MAX: usize = referee_store::limits::READERS / 2;
 /// The entries of a record that are read at once to be exported.
-pub const EXPORT_ENTRIES_READ_MAX: usize = 256;
+pub const EXPORT_ENTRIES_READ_MAX: usize = 64;
 /// The streams of games as text that are open at once: each takes some megabytes at most.
 pub const PGN_EXPORTS_MAX: usize = 64;
 /// The largest piece of such a stream, in bytes.
@@ -182,7 +189,7 @@ pub const PGN_EXPORT_GAMES_READ_MAX: usize = 16;
 /// The games that are read at once for a page.
 pub const GAMES_READ_MAX: usize = 128;
 /// The most bytes that games in memory take, estimated from above.
-pub const CACHE_BYTES_MAX: usize = 256 << 20;
+pub const CACHE_BYTES_MAX: usize = 128 << 20;
 /// The most games in memory.
 pub const CACHE_GAMES_MAX: usize = 65_536;
 /// The events of a watched game that are kept for those who follow it; who is further behind reads
@@ -211,9 +218,9 @@ pub const FOLDS_AT_ONCE_MAX: usize = 4;
 pub const FOLDS_WAITING_MAX: usize = 4_096;
 /// The questions to the mate solver that are worked on at once, whoever asks. Each takes at most
 /// [`SOLVER_BYTES_MAX`].
-pub const SOLVERS_AT_ONCE_MAX: usize = 3;
+pub const SOLVERS_AT_ONCE_MAX: usize = 2;
 /// The judgments that may take the mate solver and run at once.
-pub const JUDGMENTS_AT_ONCE_MAX: usize = 3;
+pub const JUDGMENTS_AT_ONCE_MAX: usize = 2;
 /// The judgments that wait for that.
 pub const JUDGMENTS_WAITING_MAX: usize = 1_024;
 /// The moves of a history that are read by a thread that answers: about a microsecond each.
@@ -224,14 +231,14 @@ pub const READS_AT_ONCE_MAX: usize = 4;
 pub const READS_WAITING_MAX: usize = 1_024;
 /// The bytes of the requests with long histories that are read or wait for it. In memory each takes
 /// up to twenty times as much.
-pub const READS_WAITING_BYTES_MAX: usize = 16 << 20;
+pub const READS_WAITING_BYTES_MAX: usize = 8 << 20;
 /// The questions of who can mate that are worked on at once, so that most of the solver is left to
 /// games.
 pub const MATE_QUESTIONS_AT_ONCE_MAX: usize = 1;
 /// The questions of who can mate that wait.
 pub const MATE_QUESTIONS_WAITING_MAX: usize = 60;
 /// The texts that are taken over as games at once: each takes some tens of megabytes at most.
-pub const IMPORTS_AT_ONCE_MAX: usize = 8;
+pub const IMPORTS_AT_ONCE_MAX: usize = 4;
 /// The texts that wait for that.
 pub const IMPORTS_WAITING_MAX: usize = 56;
 /// The open questions of games that are worked on at once in the background.

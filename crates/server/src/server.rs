@@ -186,6 +186,7 @@ impl Server {
         let service = CallerLayer::open(&self.options.platform).layer(service);
         let ledger = Ledger::new(Capacity {
             connections: self.options.connections_max,
+            calls: limits::CALLS_PENDING_MAX,
             streams: self.options.open_streams_max,
             bytes: self.options.under_way_bytes_max,
         });

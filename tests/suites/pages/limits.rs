@@ -46,6 +46,7 @@ fn bounds() -> BTreeMap<&'static str, String> {
             "HEADER_LIST_BYTES_MAX",
             bytes(l::HEADER_LIST_BYTES_MAX as usize),
         ),
+        ("CALLS_PENDING_MAX", count(l::CALLS_PENDING_MAX)),
         ("OPEN_STREAMS_MAX", count(l::OPEN_STREAMS_MAX)),
         ("UNDER_WAY_BYTES_MAX", bytes(l::UNDER_WAY_BYTES_MAX)),
         (
@@ -87,6 +88,7 @@ fn bounds() -> BTreeMap<&'static str, String> {
             count(l::MATE_QUESTIONS_WAITING_MAX),
         ),
         ("JUDGMENTS_WAITING_MAX", count(l::JUDGMENTS_WAITING_MAX)),
+        ("BULK_READS_AT_ONCE_MAX", count(l::BULK_READS_AT_ONCE_MAX)),
         ("READS_AT_ONCE_MAX", count(l::READS_AT_ONCE_MAX)),
         ("READS_WAITING_MAX", count(l::READS_WAITING_MAX)),
         ("READS_WAITING_BYTES_MAX", bytes(l::READS_WAITING_BYTES_MAX)),

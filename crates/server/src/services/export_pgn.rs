@@ -100,8 +100,10 @@ impl Export {
         let mut is_first = true;
         loop {
             let wanted = limits::PGN_EXPORT_GAMES_READ_MAX;
+            let turn = registry.bulk_turn().await?;
             let page = registry.records().list(platform, filter, cursor, wanted);
             let page = page.await.map_err(ServiceError::from)?;
+            drop(turn);
             for row in page.games {
                 let game = match registry.read_once(&row.key).await {
                     // It was deleted after it was found.

@@ -59,8 +59,8 @@ impl v1::game_service_server::GameService for GamesService {
         request: Request<v1::ListGamesRequest>,
     ) -> Result<Response<v1::ListGamesResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let records = self.games.registry.records();
-        let listed = listing::list(records, &caller, request.get_ref()).await?;
+        let registry = &self.games.registry;
+        let listed = listing::list(registry, &caller, request.get_ref()).await?;
         Ok(Response::new(listed))
     }
 

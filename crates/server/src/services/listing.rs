@@ -5,7 +5,7 @@ use referee_api::v1;
 use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::read_moment;
 use referee_record::{Error, Fields, check_labels, write_summary};
-use referee_store::{Games, ListCursor, ListFilter};
+use referee_store::{ListCursor, ListFilter};
 use sha2::{Digest, Sha256};
 
 use crate::error::ServiceError;
@@ -17,7 +17,7 @@ use super::service::GamesService;
 
 /// Lists games, newest first. Nothing is read game by game: each row has what is shown of it.
 pub(super) async fn list(
-    records: &dyn Games,
+    registry: &GameRegistry,
     caller: &Caller,
     request: &v1::ListGamesRequest,
 ) -> Result<v1::ListGamesResponse, ServiceError> {
@@ -41,8 +41,12 @@ pub(super) async fn list(
     // A few rows at a time keep the cursor at the last game that fits the page.
     while games.len() < size && bytes < limits::PAGE_BYTES_MAX {
         let wanted = (size - games.len()).min(limits::GAMES_READ_MAX);
-        let page = records.list(caller.platform(), &filter, cursor, wanted);
+        let turn = registry.bulk_turn().await?;
+        let page = registry
+            .records()
+            .list(caller.platform(), &filter, cursor, wanted);
         let page = page.await?;
+        drop(turn);
         cursor = page.next;
         for row in &page.games {
             let last = row.last_entry.as_ref().map(|entry| &entry.bytes[..]);
@@ -104,7 +108,9 @@ pub(super) async fn list_events(
     let mut events: Vec<v1::GameEvent> = Vec::new();
     let mut bytes = 0;
     'pages: while events.len() < size {
+        let turn = registry.bulk_turn().await?;
         let page = records.entries(&key, after, size - events.len()).await?;
+        drop(turn);
         if page.is_empty() {
             break;
         }

@@ -27,7 +27,7 @@ pub(super) fn open(
     service.check_running()?;
     let (games, stop) = (service.games.clone(), service.stop.clone());
     let line = caller.line().clone();
-    service.streams.open(&line, |sender| async move {
+    service.streams.open_pending(&line, |sender| async move {
         let played = async {
             let joined = tokio::select! {
                 joined = Join::read(&games, &caller, &mut actions) => joined,
@@ -35,7 +35,8 @@ pub(super) fn open(
                     Err(ServiceError::DeadlineExceeded)
                 }
             };
-            match joined {
+            let begun = joined.and_then(|join| sender.begin().map(|()| join));
+            match begun {
                 Ok(join) => play(&games, &caller, join, actions, &sender).await,
                 Err(error) => sender.fail(error).await,
             }

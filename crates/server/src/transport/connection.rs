@@ -13,12 +13,14 @@ use hyper::server::conn::http2;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
+use tonic::Status;
 use tonic::body::Body;
 use tower::Service;
 
 use super::ledger::{Account, Place};
 use super::metered::{HeldMessage, Received, Sent};
 use super::tls::{ClientCertificate, VerifiedClient};
+use crate::error::ServiceError;
 use crate::limits;
 
 /// What every connection of HTTP/2 begins with (RFC 9113, 3.4).
@@ -206,8 +208,12 @@ where
         let mut service = self.service.clone();
         let account = Arc::clone(&self.account);
         let certificate = self.certificate.clone();
-        let call = account.call();
+        let (call, pending) = (account.call(), account.begin_call());
         Box::pin(async move {
+            let Some(pending) = pending else {
+                let refused = Status::from(ServiceError::overloaded()).into_http();
+                return Ok(refused.map(|body| Sent::new(body, account, call)));
+            };
             let held = HeldMessage::default();
             let mut request = request
                 .map(|body| Body::new(Received::new(body, Arc::clone(&account), held.clone())));
@@ -218,7 +224,7 @@ where
             });
             poll_fn(|context| service.poll_ready(context)).await?;
             let response = service.call(request).await?;
-            drop(held);
+            drop((held, pending));
             Ok(response.map(|body| Sent::new(body, account, call)))
         })
     }

@@ -272,6 +272,7 @@ mod tests {
 
     fn place() -> Place {
         let capacity = Capacity {
+            calls: 9,
             connections: 1,
             streams: 1,
             bytes: usize::MAX,

@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use super::connection::Line;
 use super::frame::Frame;
-use super::ledger::{Account, Held, OpenStream, Side};
+use super::ledger::{Account, Held, OpenStream, PendingCall, Side};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
@@ -54,9 +54,43 @@ impl Streams {
     {
         let open = line.account.open_stream();
         let open = open.ok_or_else(ServiceError::overloaded)?;
+        Ok(self.spawn(line, Hold::Open(open), write))
+    }
+
+    /// Opens a stream to which a first message must come before it takes the place of one: until
+    /// [`Sender::begin`] it counts as a call that is not answered.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Overloaded`] where too many such calls wait.
+    pub(crate) fn open_pending<T, W>(
+        &self,
+        line: &Line,
+        write: impl FnOnce(Sender<T>) -> W,
+    ) -> Result<Outgoing<T>, ServiceError>
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let pending = line.account.begin_call();
+        let pending = pending.ok_or_else(ServiceError::overloaded)?;
+        Ok(self.spawn(line, Hold::Pending(pending), write))
+    }
+
+    fn spawn<T, W>(
+        &self,
+        line: &Line,
+        hold: Hold,
+        write: impl FnOnce(Sender<T>) -> W,
+    ) -> Outgoing<T>
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
         let queue = Arc::new(Queue {
-            account: Arc::clone(open.account()),
-            state: Mutex::default(),
+            account: Arc::clone(&line.account),
+            state: Mutex::new(State {
+                hold: Some(hold),
+                ..State::default()
+            }),
             room: Notify::new(),
             closed: CancellationToken::new(),
         });
@@ -66,8 +100,18 @@ impl Streams {
             reset: line.reset.clone(),
         };
         self.tasks.spawn(write(sender).in_current_span());
-        Ok(Outgoing { queue, _open: open })
+        Outgoing { queue }
     }
+}
+
+/// The place that a stream takes until its reader is gone.
+#[derive(Debug)]
+#[expect(dead_code, reason = "held")]
+enum Hold {
+    /// Of a call that is not answered.
+    Pending(PendingCall),
+    /// Of a stream.
+    Open(OpenStream),
 }
 
 /// What knows its size on the wire.
@@ -105,6 +149,8 @@ struct State<T> {
     bytes: usize,
     end: End,
     reader: Option<Waker>,
+    /// None once the reader is gone.
+    hold: Option<Hold>,
 }
 
 impl<T> Default for State<T> {
@@ -114,6 +160,7 @@ impl<T> Default for State<T> {
             bytes: 0,
             end: End::Open,
             reader: None,
+            hold: None,
         }
     }
 }
@@ -161,6 +208,22 @@ pub(crate) struct Sender<T> {
 pub(crate) struct Gone;
 
 impl<T: OnWire + Send + 'static> Sender<T> {
+    /// Takes the place of a stream, now that its first message has come.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Overloaded`] where too many are open.
+    pub(crate) fn begin(&self) -> Result<(), ServiceError> {
+        let open = self.queue.account.open_stream();
+        let open = open.ok_or_else(ServiceError::overloaded)?;
+        let mut state = self.queue.state();
+        // Of a reader that is gone nothing is held.
+        if state.hold.is_some() {
+            state.hold = Some(Hold::Open(open));
+        }
+        Ok(())
+    }
+
     /// Sends a message, and waits for the reader for as long as the limit allows.
     pub(crate) async fn send(&self, message: T) -> Result<(), Gone> {
         let size = message.size();
@@ -227,6 +290,11 @@ impl<T: OnWire + Send + 'static> Sender<T> {
         state.wake();
     }
 
+    /// Holds bytes that what writes to the stream keeps for its reader.
+    pub(crate) fn hold(&self, bytes: usize) -> Option<Held> {
+        self.queue.account.hold(Side::Queued, bytes)
+    }
+
     /// Waits until the client is gone.
     pub(crate) async fn closed(&self) {
         self.queue.closed.cancelled().await;
@@ -246,7 +314,6 @@ impl<T> Drop for Sender<T> {
 /// The end of a stream that the transport reads from.
 pub(crate) struct Outgoing<T> {
     queue: Arc<Queue<T>>,
-    _open: OpenStream,
 }
 
 impl<T> Stream for Outgoing<T> {
@@ -277,5 +344,6 @@ impl<T> Drop for Outgoing<T> {
         self.queue.closed.cancel();
         let mut state = self.queue.state();
         state.messages = VecDeque::new();
+        state.hold = None;
     }
 }
