@@ -25,6 +25,11 @@ const ROOMS: &[Rule] = &[
     ("review", Some(&["chess", "laws", "pgn"]), Some(&[])),
     // Two plans are compared by their SHA-256.
     ("perft", Some(&["chess"]), Some(&["rayon", "sha2"])),
+    (
+        "spill",
+        Some(&["chess", "perft"]),
+        Some(&["rustix", "tempfile"]),
+    ),
     ("api", Some(&[]), None),
     (
         "record",
