@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 pub use referee_laws::SOLVER_BYTES_MAX;
+pub use referee_perft::limits::DEPTH_MAX as PERFT_DEPTH_MAX;
 pub use referee_record::limits::*;
 
 /// The largest message that is read, in bytes, after decompression.
@@ -260,3 +261,50 @@ pub const DRAIN_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// How long it may take to answer that.
 pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The longest id of a perft job, in bytes.
+pub const PERFT_JOB_ID_BYTES_MAX: usize = 63;
+/// The longest resource name of a perft job, in bytes: more than any has today.
+pub const PERFT_JOB_NAME_BYTES_MAX: usize = 255;
+/// How long a perft job is kept after its end where nobody says.
+pub const PERFT_TTL_DEFAULT: Duration = Duration::from_secs(168 * 3_600);
+/// The shortest time for which a perft job is kept after its end.
+pub const PERFT_TTL_MIN: Duration = Duration::from_secs(3_600);
+/// The longest time for which a perft job is kept after its end.
+pub const PERFT_TTL_MAX: Duration = Duration::from_secs(720 * 3_600);
+/// The perft jobs of a platform that are planned or counted at once.
+pub const PERFT_JOBS_UNDER_WAY_MAX: usize = 16;
+/// The perft jobs of a platform.
+pub const PERFT_JOBS_MAX: usize = 1_000;
+/// The number of perft jobs on a page where the request names none.
+pub const PERFT_PAGE_DEFAULT: usize = 50;
+/// The greatest number of perft jobs on a page.
+pub const PERFT_PAGE_MAX: usize = 1_000;
+/// The time between two messages about a perft job where the request names none.
+pub const PERFT_INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
+/// The shortest time between two messages about a perft job.
+pub const PERFT_INTERVAL_MIN: Duration = Duration::from_millis(100);
+/// The longest time between two messages about a perft job.
+pub const PERFT_INTERVAL_MAX: Duration = Duration::from_secs(60);
+/// The workers that a perft job shows.
+pub const PERFT_WORKERS_SHOWN_MAX: usize = 100;
+/// The sessions of workers.
+pub const SESSIONS_MAX: usize = 10_000;
+/// The length of the secret that names a session, in bytes.
+pub const SESSION_BYTES: usize = 32;
+/// The longest name of a worker, in bytes.
+pub const WORKER_ID_BYTES_MAX: usize = 128;
+/// The longest revision of a counter, in bytes.
+pub const GENERATOR_BYTES_MAX: usize = 32;
+/// The longest version of the program of a worker, in bytes.
+pub const WORKER_VERSION_BYTES_MAX: usize = 64;
+/// The leases that a worker may hold.
+pub const LEASES_HELD_MAX: usize = 64;
+/// The tasks that are leased at once.
+pub const TASKS_LEASED_MAX: usize = 16;
+/// The positions of a task of a perft job.
+pub const TASK_POSITIONS_MAX: usize = 4_096;
+/// The results in one report of a worker.
+pub const RESULTS_REPORTED_MAX: usize = 16;
+/// How long a worker may wait for a task in one call, which is below the idle limits of common
+/// proxies.
+pub const LEASE_WAIT_MAX: Duration = Duration::from_secs(20);

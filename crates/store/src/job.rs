@@ -1,5 +1,7 @@
 //! What waits for an engine: questions with the way back for their answers.
 
+mod work;
+
 use tokio::sync::oneshot;
 
 use crate::deadlines::{DueGame, Postponement};
@@ -8,6 +10,11 @@ use crate::games::{Append, Appended, Created, Deletion, GameKey, NewGame, Tombst
 use crate::liveness::{Beat, Beaten};
 use crate::load::Permit;
 use crate::questions::OpenQuestion;
+
+pub(crate) use work::{
+    HoldClaim, JobClaim, JobEnding, PlanEnding, ReportRefusal, SessionEnd, SweepTime, TaskAddition,
+    WorkJob,
+};
 
 /// One write of a batch.
 pub(crate) enum Job {
@@ -20,6 +27,7 @@ pub(crate) enum Job {
     Settle(Pending<OpenQuestion, (), Fault>),
     Beat(Pending<Beat, Beaten, Fault>),
     SetBack(Pending<StepBack, Vec<i64>, Fault>),
+    Work(WorkJob),
 }
 
 /// A claim on games that are due; see [`Deadlines::claim_due`](crate::Deadlines::claim_due).
@@ -70,6 +78,7 @@ macro_rules! each {
             Job::Settle($pending) => $result,
             Job::Beat($pending) => $result,
             Job::SetBack($pending) => $result,
+            Job::Work($pending) => $result,
         }
     };
 }
@@ -83,7 +92,11 @@ impl Job {
             Self::Delete(pending) => Some(&pending.question.key),
             Self::Postpone(pending) => Some(&pending.question.key),
             Self::Settle(pending) => Some(&pending.question.key),
-            Self::ClaimDue(_) | Self::ClaimQuestions(_) | Self::Beat(_) | Self::SetBack(_) => None,
+            Self::ClaimDue(_)
+            | Self::ClaimQuestions(_)
+            | Self::Beat(_)
+            | Self::SetBack(_)
+            | Self::Work(_) => None,
         }
     }
 
@@ -104,7 +117,7 @@ impl Job {
 
     /// Returns the bytes of the question, as the queue counts them.
     pub(crate) fn bytes(&self) -> usize {
-        each!(self, pending => pending.permit.bytes())
+        each!(self, pending => pending.bytes())
     }
 
     /// Sets the answer of a job that the engine could not do.
@@ -127,6 +140,10 @@ impl<Q, A, E> Pending<Q, A, E> {
             reply,
             permit,
         }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.permit.bytes()
     }
 
     fn fail(&mut self, fault: Fault)

@@ -25,6 +25,7 @@ mod texts;
 mod upkeep;
 mod verify;
 mod witness;
+mod work;
 mod writer;
 
 use std::path::Path;

@@ -1,0 +1,188 @@
+//! Work that is shared: the tables `perft_…`.
+//!
+//! Inputs are apart from what changes, so that a lease rewrites some bytes and no blob. Nothing is
+//! counted up on a row that many write to. Every change of a copy names the attempt that it saw.
+
+mod facet;
+mod jobs;
+mod leases;
+mod look;
+mod plan;
+mod reports;
+mod sessions;
+mod sweep;
+
+use rusqlite::OptionalExtension;
+
+use super::query;
+use super::writer::Writer;
+use crate::job::WorkJob;
+
+/// States of a copy of a task.
+const OPEN: i64 = 0;
+const LEASED: i64 = 1;
+const DONE: i64 = 2;
+const SPLIT: i64 = 3;
+
+/// Verdicts on results: the counts are those of the task, or came too late for that.
+const ACCEPTED: i64 = 1;
+const LATE: i64 = 2;
+
+/// The state of a job that was deleted, of which only tasks are left.
+const DELETED: i64 = 7;
+
+/// Jobs, tasks and sessions.
+///
+/// A number of a job is never given again, so that what a worker still holds of a job that was
+/// deleted is not taken for a task of another.
+pub(super) const TABLES: &str = "
+CREATE TABLE perft_jobs (
+    job_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    platform_id INTEGER NOT NULL REFERENCES platforms,
+    -- None once the job was deleted.
+    name TEXT,
+    request_id TEXT,
+    content_hash BLOB NOT NULL,
+    spec BLOB NOT NULL,
+    state INTEGER NOT NULL,
+    -- The number of the next task, and how many tasks were replaced by parts of them.
+    tasks INTEGER NOT NULL DEFAULT 0,
+    splits INTEGER NOT NULL DEFAULT 0,
+    -- Who plans the job or adds it up, and until when nobody else may.
+    fence INTEGER NOT NULL DEFAULT 0,
+    held_until_us INTEGER NOT NULL DEFAULT 0,
+    create_us INTEGER NOT NULL,
+    start_us INTEGER,
+    end_us INTEGER,
+    keep_us INTEGER NOT NULL,
+    leases_expired INTEGER NOT NULL DEFAULT 0,
+    disagreements INTEGER NOT NULL DEFAULT 0,
+    plan BLOB NOT NULL DEFAULT X'',
+    outcome BLOB NOT NULL DEFAULT X'',
+    UNIQUE (platform_id, name),
+    UNIQUE (platform_id, request_id)
+) STRICT;
+CREATE INDEX perft_jobs_by_time ON perft_jobs (platform_id, create_us, job_id);
+CREATE INDEX perft_jobs_by_state ON perft_jobs (state, job_id);
+
+-- What is to be counted. Never changed.
+CREATE TABLE perft_inputs (
+    job_id INTEGER NOT NULL,
+    task INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    positions INTEGER NOT NULL,
+    rest INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (job_id, task)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX perft_inputs_in_order ON perft_inputs (job_id, first);
+
+-- One row for each count that is wanted of a task.
+CREATE TABLE perft_copies (
+    job_id INTEGER NOT NULL,
+    task INTEGER NOT NULL,
+    copy INTEGER NOT NULL,
+    -- 0 open, 1 leased, 2 done, 3 replaced by its parts.
+    state INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    cost REAL NOT NULL,
+    credential_id INTEGER,
+    session_id INTEGER,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    refused INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (job_id, task, copy)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX perft_open ON perft_copies (job_id, state, turn, task, cost) WHERE state < 2;
+CREATE INDEX perft_by_session ON perft_copies (session_id, job_id) WHERE state = 1;
+-- Two counts of a task are of two credentials.
+CREATE UNIQUE INDEX perft_distinct ON perft_copies (job_id, task, credential_id)
+    WHERE state IN (1, 2);
+
+-- What was reported; verdict 1 is what counts, 2 came too late.
+CREATE TABLE perft_results (
+    job_id INTEGER NOT NULL,
+    task INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    credential_id INTEGER NOT NULL,
+    session_id INTEGER NOT NULL,
+    verdict INTEGER NOT NULL,
+    probes INTEGER NOT NULL,
+    thread_us INTEGER NOT NULL,
+    received_us INTEGER NOT NULL,
+    counts BLOB NOT NULL,
+    PRIMARY KEY (job_id, task, attempt)
+) STRICT, WITHOUT ROWID;
+-- A task is counted once.
+CREATE UNIQUE INDEX perft_accepted ON perft_results (job_id, task) WHERE verdict = 1;
+
+CREATE TABLE perft_credentials (
+    credential_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE perft_sessions (
+    session_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    token BLOB NOT NULL UNIQUE,
+    credential_id INTEGER NOT NULL REFERENCES perft_credentials,
+    worker BLOB NOT NULL,
+    is_open INTEGER NOT NULL DEFAULT 1,
+    is_stopping INTEGER NOT NULL DEFAULT 0,
+    seen_us INTEGER NOT NULL,
+    asked_us INTEGER NOT NULL,
+    expires_us INTEGER NOT NULL,
+    nodes_per_second REAL NOT NULL DEFAULT 0,
+    tasks_done INTEGER NOT NULL DEFAULT 0,
+    refused INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX perft_sessions_by_time ON perft_sessions (is_open, expires_us);
+";
+
+impl Writer {
+    /// Does what one job asks for, and sets its answer.
+    pub(super) fn work(&mut self, job: &mut WorkJob) -> rusqlite::Result<()> {
+        match job {
+            WorkJob::Create(it) => it.answer = Some(self.create_job(&it.question)?),
+            WorkJob::Cancel(it) => it.answer = Some(Ok(self.cancel_job(&it.question)?)),
+            WorkJob::Delete(it) => it.answer = Some(Ok(self.delete_job(&it.question)?)),
+            WorkJob::Claim(it) => it.answer = Some(Ok(self.claim_job(it.question)?)),
+            WorkJob::Hold(it) => it.answer = Some(Ok(self.hold_job(it.question)?)),
+            WorkJob::Clear(it) => it.answer = Some(Ok(self.clear_tasks(it.question)?)),
+            WorkJob::Add(it) => it.answer = Some(Ok(self.add_tasks(&it.question)?)),
+            WorkJob::EndPlan(it) => it.answer = Some(Ok(self.end_plan(&it.question)?)),
+            WorkJob::End(it) => it.answer = Some(Ok(self.end_job(&it.question)?)),
+            WorkJob::OpenSession(it) => it.answer = Some(Ok(self.open_session(&it.question)?)),
+            WorkJob::Lease(it) => it.answer = Some(Ok(self.lease(&it.question)?)),
+            WorkJob::Renew(it) => it.answer = Some(Ok(self.renew(&it.question)?)),
+            WorkJob::Report(it) => it.answer = Some(Ok(self.report(&it.question)?)),
+            WorkJob::Refuse(it) => it.answer = Some(Ok(self.refuse_report(it.question)?)),
+            WorkJob::Dispute(it) => it.answer = Some(Ok(self.dispute(&it.question)?)),
+            WorkJob::CloseSession(it) => it.answer = Some(Ok(self.close_session(it.question)?)),
+            WorkJob::Sweep(it) => it.answer = Some(Ok(self.sweep(it.question)?)),
+        }
+        Ok(())
+    }
+
+    /// The number of a platform, which is there afterwards.
+    fn platform(&self, name: &str) -> rusqlite::Result<i64> {
+        if let Some(id) = query::platform_id(&self.connection, name)? {
+            return Ok(id);
+        }
+        let insert = "INSERT INTO platforms (name) VALUES (?1)";
+        self.connection.prepare_cached(insert)?.insert([name])
+    }
+
+    /// The number of a credential, which is there afterwards.
+    fn credential(&self, name: &str) -> rusqlite::Result<i64> {
+        let find = "SELECT credential_id FROM perft_credentials WHERE name = ?1";
+        let mut find = self.connection.prepare_cached(find)?;
+        if let Some(id) = find.query_row([name], |row| row.get(0)).optional()? {
+            return Ok(id);
+        }
+        let insert = "INSERT INTO perft_credentials (name) VALUES (?1)";
+        self.connection.prepare_cached(insert)?.insert([name])
+    }
+
+    /// Runs a statement, and returns how many rows it has changed.
+    fn change(&self, sql: &str, values: impl rusqlite::Params) -> rusqlite::Result<usize> {
+        self.connection.prepare_cached(sql)?.execute(values)
+    }
+}
