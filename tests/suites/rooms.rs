@@ -54,7 +54,11 @@ const ROOMS: &[Rule] = &[
         ]),
         None,
     ),
-    ("worker", Some(&["perft", "api", "telemetry"]), None),
+    (
+        "worker",
+        Some(&["perft", "api", "telemetry", "chess"]),
+        None,
+    ),
     ("verify", Some(&["api", "chess", "record"]), None),
     ("conform", Some(&["api"]), None),
     ("referee", None, None),
@@ -63,10 +67,10 @@ const ROOMS: &[Rule] = &[
 /// The rooms without async, I/O, clock, randomness and environment.
 const PURE: [&str; 6] = ["chess", "pgn", "mate", "laws", "review", "perft"];
 
-/// The only rooms that read what is in a status: the server makes them, conform and the commands of
-/// the binary that ask a server read those of whatever referee they ask. The contract has one among
-/// its messages.
-const READ_STATUSES: [&str; 4] = ["server", "conform", "api", "referee"];
+/// The only rooms that read what is in a status: the server makes them; conform, workers and the
+/// commands of the binary that ask a server read those of whatever referee they ask. The contract
+/// has one among its messages.
+const READ_STATUSES: [&str; 5] = ["server", "conform", "api", "referee", "worker"];
 
 /// Where in the server statuses are known: the floors that speak gRPC.
 const STATUS_FOLDERS: [&str; 2] = ["services", "transport"];
