@@ -10,6 +10,7 @@
 //! | `tidy` | what is true of every source file |
 //! | `hostile` | one client that does its worst, beside one that is answered |
 //! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
+//! | `jobs` | perft jobs: exact totals whatever is reported, limits, small counts |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
@@ -58,6 +59,7 @@ mod grpcurl;
 mod hostile;
 mod imports;
 mod interop;
+mod jobs;
 mod limits;
 mod masters;
 mod mating;

@@ -2,13 +2,11 @@
 
 mod work;
 
-use tokio::sync::oneshot;
-
 use crate::deadlines::{DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
 use crate::games::{Append, Appended, Created, Deletion, GameKey, NewGame, Tombstone, Write};
 use crate::liveness::{Beat, Beaten};
-use crate::load::Permit;
+use crate::pending::Pending;
 use crate::questions::OpenQuestion;
 
 pub(crate) use work::{
@@ -53,16 +51,6 @@ pub(crate) struct QuestionClaim {
 pub(crate) struct StepBack {
     pub(crate) at_us: i64,
     pub(crate) step_max_us: i64,
-}
-
-/// A question that waits for its answer.
-pub(crate) struct Pending<Q, A, E> {
-    pub(crate) question: Q,
-    /// The answer, kept back until the commit.
-    pub(crate) answer: Option<Result<A, E>>,
-    reply: oneshot::Sender<Result<A, E>>,
-    /// Keeps the question within the bounds of the queue until it is answered.
-    permit: Permit,
 }
 
 /// The same expression for the question of every job.
@@ -128,37 +116,5 @@ impl Job {
     /// Sends the answer.
     pub(crate) fn reply(self) {
         each!(self, pending => pending.reply());
-    }
-}
-
-impl<Q, A, E> Pending<Q, A, E> {
-    /// Returns a question, and where its answer goes.
-    pub(crate) fn new(question: Q, reply: oneshot::Sender<Result<A, E>>, permit: Permit) -> Self {
-        Self {
-            question,
-            answer: None,
-            reply,
-            permit,
-        }
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.permit.bytes()
-    }
-
-    fn fail(&mut self, fault: Fault)
-    where
-        E: From<Fault>,
-    {
-        self.answer = Some(Err(fault.into()));
-    }
-
-    fn reply(self) {
-        // Its room first: a caller that has its answer finds room for the next question.
-        drop(self.permit);
-        if let Some(answer) = self.answer {
-            // A caller that stopped waiting is no fault: it can repeat its request.
-            drop(self.reply.send(answer));
-        }
     }
 }

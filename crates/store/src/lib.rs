@@ -19,8 +19,8 @@
 //! answered.
 //!
 //! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
-//! [`Deadlines`], [`Liveness`], [`Questions`], [`Work`], [`Upkeep`]. Entries are hash-chained from the name
-//! and genesis of their game; see [`chain`].
+//! [`Deadlines`], [`Liveness`], [`Questions`], [`Work`], [`Upkeep`]. Entries are hash-chained from
+//! the name and genesis of their game; see [`chain`].
 //!
 //! [`SqliteStore`] is the embedded engine: one file, and one commit for everything that waits.
 //! [`wrap`] has stores over stores: one that measures and one that fails on demand.
@@ -40,6 +40,7 @@ pub mod limits;
 mod liveness;
 mod load;
 mod log;
+mod pending;
 mod questions;
 mod sqlite;
 mod store;

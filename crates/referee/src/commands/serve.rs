@@ -4,7 +4,7 @@ mod settings;
 
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +42,15 @@ pub(crate) struct ServeArguments {
         value_parser = read_listen
     )]
     listen: String,
+    /// The address to listen on for workers; then the other one does not serve them. Default: they
+    /// come by the same.
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "REFEREE_WORKER_LISTEN",
+        value_parser = read_listen
+    )]
+    worker_listen: Option<String>,
     /// The file that games are kept in; it is created where it is missing.
     #[arg(
         long,
@@ -111,10 +120,10 @@ impl ServeArguments {
         // A file that may not grow is an error of the store, and no end.
         let _too_large = signal(SignalKind::from_raw(SIGXFSZ)).map_err(no_signal)?;
         // A store is made only by a service that can begin.
-        let listener = TcpListener::bind(&self.listen)
-            .await
-            .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
+        let listener = bind(&self.listen).await?;
+        let worker_listener = bind_or_none(self.worker_listen.as_deref()).await?;
         let path = self.store.display().to_string();
+        let sort_folder = folder_of(&self.store);
         // Opening migrates and recovers, which blocks.
         let open = tokio::task::spawn_blocking(move || SqliteStore::open(&self.store));
         let store = open
@@ -125,8 +134,9 @@ impl ServeArguments {
         let last_us = store.last_beat().await.map_err(|error| error.to_string())?;
         let clock = Arc::new(MachineClock::after(last_us));
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        announce(address);
+        announce("referee is listening on", address);
         tracing::info!(%address, store = %path, "listening");
+        announce_workers(worker_listener.as_ref());
         let stop = CancellationToken::new();
         let stopping = stop.clone();
         let drain_time = Duration::from_secs(self.drain_timeout_seconds);
@@ -149,9 +159,11 @@ impl ServeArguments {
             record_key,
             connections_max: connections_max(),
             backup_folder: self.backup_folder,
+            sort_folder,
             ..ServerOptions::default()
         };
-        let server = Server::new(listener, Arc::clone(&store), clock, options);
+        let server = Server::new(listener, Arc::clone(&store), clock, options)
+            .with_worker_listener(worker_listener);
         let served = server.run(stop).await;
         match tokio::time::timeout(close_time.max(CLOSE_TIME_MIN), store.close()).await {
             Ok(closed) => closed.map_err(|error| format!("cannot close the store: {error}"))?,
@@ -164,6 +176,26 @@ impl ServeArguments {
         })?;
         tracing::info!("stopped");
         Ok(())
+    }
+}
+
+async fn bind_or_none(address: Option<&str>) -> Result<Option<TcpListener>, String> {
+    match address {
+        Some(address) => bind(address).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+async fn bind(address: &str) -> Result<TcpListener, String> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|error| format!("cannot listen on {address}: {error}"))
+}
+
+/// Returns the folder that a file is in.
+fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
     }
 }
 
@@ -209,8 +241,16 @@ fn end_at_last(time: Duration) {
 }
 
 /// Says on standard output where the service is to be reached, for scripts that start it.
-fn announce(address: SocketAddr) {
+fn announce(what: &str, address: SocketAddr) {
     let mut out = std::io::stdout();
     // Nobody may be listening to standard output; that is no reason to stop.
-    let _ = writeln!(out, "referee is listening on {address}").and_then(|()| out.flush());
+    let _ = writeln!(out, "{what} {address}").and_then(|()| out.flush());
+}
+
+/// Says where workers are listened to, if by a listener of their own.
+fn announce_workers(listener: Option<&TcpListener>) {
+    if let Some(address) = listener.and_then(|listener| listener.local_addr().ok()) {
+        announce("workers are listened to on", address);
+        tracing::info!(%address, "listening for workers");
+    }
 }

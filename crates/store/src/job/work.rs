@@ -1,7 +1,7 @@
 //! What waits for an engine of the facet of shared work.
 
-use super::Pending;
 use crate::error::Fault;
+use crate::pending::Pending;
 use crate::work::{
     Claim, ClaimedJob, Dispute, JobEnd, JobError, JobKey, JobRow, Lease, LeaseRequest, Leases,
     NewJob, NewSession, NewTask, PlannedJob, Renewal, Renewed, Reported, SessionToken, Swept,

@@ -92,8 +92,10 @@ CREATE TABLE perft_copies (
     refused INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (job_id, task, copy)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX perft_open ON perft_copies (job_id, state, turn, task, cost) WHERE state < 2;
-CREATE INDEX perft_by_session ON perft_copies (session_id, job_id) WHERE state = 1;
+-- The engine uses these only where a statement has the same numbers.
+CREATE INDEX perft_open ON perft_copies (job_id, turn, task, cost) WHERE state = 0;
+CREATE INDEX perft_leased ON perft_copies (job_id, session_id, cost) WHERE state = 1;
+CREATE INDEX perft_by_session ON perft_copies (session_id, job_id, task) WHERE state = 1;
 -- Two counts of a task are of two credentials.
 CREATE UNIQUE INDEX perft_distinct ON perft_copies (job_id, task, credential_id)
     WHERE state IN (1, 2);

@@ -3,8 +3,8 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::super::writer::Writer;
+use super::DELETED;
 use super::look;
-use super::{DELETED, LEASED, OPEN};
 use crate::job::{HoldClaim, JobClaim, JobEnding};
 use crate::work::{
     Claim, ClaimedJob, Dispute, JobError, JobKey, JobRow, JobState, NewJob, Unfinished,
@@ -193,11 +193,11 @@ impl Writer {
 
     /// Marks a job as counted where nothing of it is open or leased.
     pub(super) fn note_counted(&self, job: i64) -> rusqlite::Result<()> {
-        let is_left = self
-            .connection
-            .prepare_cached("SELECT 1 FROM perft_copies WHERE job_id = ?1 AND state IN (?2, ?3)")?;
-        let mut is_left = is_left;
-        if !is_left.exists([job, OPEN, LEASED])? {
+        let mut is_left = self.connection.prepare_cached(
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM perft_copies WHERE job_id = ?1 AND state = 0) \
+             OR EXISTS (SELECT 1 FROM perft_copies WHERE job_id = ?1 AND state = 1)",
+        )?;
+        if !is_left.exists([job])? {
             self.change(
                 "UPDATE perft_jobs SET state = ?2, held_until_us = 0 \
                  WHERE job_id = ?1 AND state = ?3",

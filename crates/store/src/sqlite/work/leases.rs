@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rusqlite::{OptionalExtension, params};
 
 use super::super::writer::Writer;
-use super::{DONE, LEASED, OPEN};
+use super::{LEASED, OPEN};
 use crate::limits::{LEASES_PER_SESSION_MAX, REPORTS_REFUSED_PER_SESSION_MAX};
 use crate::work::{JobState, Lease, LeaseRequest, LeasedTask, Leases, Renewal, Renewed};
 
@@ -46,11 +46,11 @@ impl Writer {
     fn next_job(&self, passed: &HashSet<i64>) -> rusqlite::Result<Option<i64>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT job_id FROM perft_jobs j WHERE state = ?1 AND EXISTS \
-             (SELECT 1 FROM perft_copies c WHERE c.job_id = j.job_id AND c.state = ?2) ORDER BY \
-             (SELECT count(*) FROM perft_copies c WHERE c.job_id = j.job_id AND c.state = ?3), \
+             (SELECT 1 FROM perft_copies c WHERE c.job_id = j.job_id AND c.state = 0) ORDER BY \
+             (SELECT count(*) FROM perft_copies c WHERE c.job_id = j.job_id AND c.state = 1), \
              job_id",
         )?;
-        let mut rows = statement.query([JobState::Running as i64, OPEN, LEASED])?;
+        let mut rows = statement.query([JobState::Running as i64])?;
         while let Some(row) = rows.next()? {
             let job = row.get(0)?;
             if !passed.contains(&job) {
@@ -70,15 +70,14 @@ impl Writer {
         let picked: Vec<(i64, i64)> = self
             .connection
             .prepare_cached(
-                "SELECT task, copy FROM perft_copies c WHERE job_id = ?1 AND state = ?2 \
+                "SELECT task, copy FROM perft_copies c WHERE job_id = ?1 AND state = 0 \
                  AND NOT EXISTS (SELECT 1 FROM perft_copies o WHERE o.job_id = c.job_id \
-                 AND o.task = c.task AND o.state IN (?3, ?4) AND o.credential_id = ?5) \
-                 ORDER BY turn, task LIMIT ?6",
+                 AND o.task = c.task AND o.state IN (1, 2) AND o.credential_id = ?2) \
+                 ORDER BY turn, task LIMIT ?3",
             )?
-            .query_map(
-                params![job, OPEN, LEASED, DONE, credential, limit as i64],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?
+            .query_map(params![job, credential, limit as i64], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?
             .collect::<rusqlite::Result<_>>()?;
         let mut update = self.connection.prepare_cached(
             "UPDATE perft_copies SET state = ?4, session_id = ?5, credential_id = ?6, \
@@ -127,14 +126,13 @@ impl Writer {
         let leases: Vec<(LeasedTask, bool)> = self
             .connection
             .prepare_cached(
-                "SELECT c.job_id, c.task, c.attempt, c.cost, coalesce(j.state = ?3, 0) \
+                "SELECT c.job_id, c.task, c.attempt, c.cost, coalesce(j.state = ?2, 0) \
                  FROM perft_copies c LEFT JOIN perft_jobs j USING (job_id) \
-                 WHERE c.session_id = ?1 AND c.state = ?2 ORDER BY c.job_id, c.task LIMIT ?4",
+                 WHERE c.session_id = ?1 AND c.state = 1 ORDER BY c.job_id, c.task LIMIT ?3",
             )?
             .query_map(
                 params![
                     session,
-                    LEASED,
                     JobState::Running as i64,
                     LEASES_PER_SESSION_MAX as i64
                 ],

@@ -113,10 +113,11 @@ pub(super) fn progress(connection: &Connection, job: i64) -> rusqlite::Result<Jo
         .optional()?;
     let in_state = |state: i64| -> rusqlite::Result<(i64, f64)> {
         connection
-            .prepare_cached(
-                "SELECT count(*), total(cost) FROM perft_copies WHERE job_id = ?1 AND state = ?2",
-            )?
-            .query_row([job, state], |row| Ok((row.get(0)?, row.get(1)?)))
+            .prepare_cached(&format!(
+                "SELECT count(*), total(cost) FROM perft_copies \
+                 WHERE job_id = ?1 AND state = {state}"
+            ))?
+            .query_row([job], |row| Ok((row.get(0)?, row.get(1)?)))
     };
     let (tasks_open, open) = in_state(OPEN)?;
     let (tasks_leased, leased) = in_state(LEASED)?;
@@ -243,23 +244,23 @@ pub(super) fn sessions(
     // Those that work for others only are left out.
     let mut statement = connection.prepare_cached(&format!(
         "{SESSION} WHERE is_open = 1 AND (session_id IN \
-         (SELECT session_id FROM perft_copies WHERE job_id = ?1 AND state = ?2) OR NOT EXISTS \
-         (SELECT 1 FROM perft_copies WHERE session_id = s.session_id AND state = ?2)) \
+         (SELECT session_id FROM perft_copies WHERE job_id = ?1 AND state = 1) OR NOT EXISTS \
+         (SELECT 1 FROM perft_copies WHERE session_id = s.session_id AND state = 1)) \
          ORDER BY session_id IN \
-         (SELECT session_id FROM perft_copies WHERE job_id = ?1 AND state = ?2) DESC, session_id \
-         LIMIT ?3"
+         (SELECT session_id FROM perft_copies WHERE job_id = ?1 AND state = 1) DESC, session_id \
+         LIMIT ?2"
     ))?;
     let found: Vec<(i64, SessionRow)> = statement
-        .query_map(params![job, LEASED, limit as i64], read_session)?
+        .query_map(params![job, limit as i64], read_session)?
         .collect::<rusqlite::Result<_>>()?;
     let mut held = connection.prepare_cached(
-        "SELECT job_id, task FROM perft_copies WHERE session_id = ?1 AND state = ?2 \
-         ORDER BY job_id, task LIMIT ?3",
+        "SELECT job_id, task FROM perft_copies WHERE session_id = ?1 AND state = 1 \
+         ORDER BY job_id, task LIMIT ?2",
     )?;
     let mut sessions = Vec::new();
     for (id, mut session) in found {
         let limit = LEASES_PER_SESSION_MAX as i64;
-        let mut rows = held.query(params![id, LEASED, limit])?;
+        let mut rows = held.query(params![id, limit])?;
         while let Some(row) = rows.next()? {
             if row.get::<_, i64>(0)? == job {
                 session.tasks.push(row.get(1)?);

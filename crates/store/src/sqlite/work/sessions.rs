@@ -85,18 +85,15 @@ impl Writer {
         self.connection
             .prepare_cached(
                 "SELECT job_id, task, attempt FROM perft_copies \
-                 WHERE session_id = ?1 AND state = ?2 LIMIT ?3",
+                 WHERE session_id = ?1 AND state = 1 LIMIT ?2",
             )?
-            .query_map(
-                params![session, LEASED, LEASES_PER_SESSION_MAX as i64],
-                |row| {
-                    Ok(Lease {
-                        job: row.get(0)?,
-                        task: row.get(1)?,
-                        attempt: row.get(2)?,
-                    })
-                },
-            )?
+            .query_map(params![session, LEASES_PER_SESSION_MAX as i64], |row| {
+                Ok(Lease {
+                    job: row.get(0)?,
+                    task: row.get(1)?,
+                    attempt: row.get(2)?,
+                })
+            })?
             .collect()
     }
 
