@@ -11,6 +11,7 @@
 //! | `hostile` | one client that does its worst, beside one that is answered |
 //! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
 //! | `jobs` | perft jobs: exact totals whatever is reported, limits, small counts |
+//! | `fleet` | workers as processes: exact whatever dies, nobody at work after a cancel, moves beside a job |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
@@ -54,6 +55,7 @@ mod corrections;
 mod crash;
 mod discovery;
 mod evidence;
+mod fleet;
 mod forgetting;
 mod grpcurl;
 mod hostile;

@@ -1,5 +1,6 @@
 //! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
+mod own_worker;
 mod settings;
 
 use std::io::Write as _;
@@ -24,6 +25,7 @@ use crate::limits::{
     CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT, END_GRACE,
 };
 use crate::log::{self, log_panics};
+use own_worker::{OwnWorker, OwnWorkerArguments};
 use settings::{check_store, read_folder, read_key, read_listen};
 
 /// The signal of a file that may not grow (Linux and BSD alike).
@@ -79,6 +81,8 @@ pub(crate) struct ServeArguments {
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
     #[arg(long, short, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
+    #[command(flatten)]
+    own_worker: OwnWorkerArguments,
 }
 
 impl ServeArguments {
@@ -119,6 +123,7 @@ impl ServeArguments {
         let mut hangup = signal(SignalKind::hangup()).map_err(no_signal)?;
         // A file that may not grow is an error of the store, and no end.
         let _too_large = signal(SignalKind::from_raw(SIGXFSZ)).map_err(no_signal)?;
+        let own_worker = self.own_worker.prepare()?;
         // A store is made only by a service that can begin.
         let listener = bind(&self.listen).await?;
         let worker_listener = bind_or_none(self.worker_listen.as_deref()).await?;
@@ -137,8 +142,8 @@ impl ServeArguments {
         announce("referee is listening on", address);
         tracing::info!(%address, store = %path, "listening");
         announce_workers(worker_listener.as_ref());
-        let stop = CancellationToken::new();
-        let stopping = stop.clone();
+        let (ends, stop) = (CancellationToken::new(), CancellationToken::new());
+        let stopping = ends.clone();
         let drain_time = Duration::from_secs(self.drain_timeout_seconds);
         tokio::spawn(async move {
             let name = tokio::select! {
@@ -164,6 +169,8 @@ impl ServeArguments {
         };
         let server = Server::new(listener, Arc::clone(&store), clock, options)
             .with_worker_listener(worker_listener);
+        let own_worker = own_worker.map(|worker| OwnWorker::start(worker, &server.inside()));
+        tokio::spawn(end_in_order(ends, own_worker, stop.clone()));
         let served = server.run(stop).await;
         match tokio::time::timeout(close_time.max(CLOSE_TIME_MIN), store.close()).await {
             Ok(closed) => closed.map_err(|error| format!("cannot close the store: {error}"))?,
@@ -177,6 +184,19 @@ impl ServeArguments {
         tracing::info!("stopped");
         Ok(())
     }
+}
+
+/// Lets the worker give back what it holds, as long as it is answered, and then stops the server.
+async fn end_in_order(
+    ends: CancellationToken,
+    own_worker: Option<OwnWorker>,
+    stop: CancellationToken,
+) {
+    ends.cancelled().await;
+    if let Some(worker) = own_worker {
+        worker.end().await;
+    }
+    stop.cancel();
 }
 
 async fn bind_or_none(address: Option<&str>) -> Result<Option<TcpListener>, String> {
