@@ -45,6 +45,7 @@ const ROOMS: &[Rule] = &[
             "review",
             "store",
             "perft",
+            "spill",
             "telemetry",
             // What record and review are about, since their signatures speak of it.
             "api",

@@ -11,7 +11,6 @@ mod reports;
 mod root;
 mod sessions;
 mod small;
-mod spill;
 mod view;
 
 pub(crate) use self::jobs::PerftJobs;

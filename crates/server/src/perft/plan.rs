@@ -12,6 +12,7 @@ use referee_chess::Position;
 use referee_perft::{
     Calibration, Counter, Cut, Means, Plan, PlanError, Task, TaskSize, key_to_bytes,
 };
+use referee_spill::{Room, SpillFolder};
 use referee_store::limits::TASKS_BYTES_MAX;
 use referee_store::{ClaimedJob, Fault, NewTask, PlannedJob};
 use tokio::sync::mpsc;
@@ -20,12 +21,17 @@ use tokio_util::sync::CancellationToken;
 use super::failed::Failed;
 use super::jobs::{PerftJobs, seconds};
 use super::root::read_root;
-use super::spill::SpillFolder;
 use crate::clock::{Clock, us};
 use crate::limits;
 
 /// The priority of the thread that plans: the lowest that there is.
 const NICE: i32 = 19;
+
+/// Sorting takes no more, and leaves some of the disk to others: the store may be on the same.
+const ROOM: Room = Room {
+    bytes_max: limits::PERFT_SPILL_BYTES_MAX,
+    left_free: limits::PERFT_SPILL_ROOM_BYTES,
+};
 
 /// Why a job was not planned.
 enum NotPlanned {
@@ -105,7 +111,7 @@ async fn plan(
     let planner = Planner {
         root,
         depth: spec.depth,
-        folder: SpillFolder::new(&jobs.spill_folder),
+        folder: SpillFolder::new(&jobs.spill_folder, ROOM),
         clock: Arc::clone(&jobs.clock),
         cancelled: Arc::clone(&cancelled),
         chunk: Vec::new(),
@@ -208,8 +214,7 @@ impl Planner {
             children_max: limits::PERFT_CHILDREN_MAX,
         };
         let means = self.means();
-        let built =
-            counter.install(|| Plan::build(&self.root, self.depth, cut, &self.folder, means));
+        let built = counter.install(|| self.folder.plan(&self.root, self.depth, cut, means));
         built.map_err(not_planned)
     }
 
