@@ -41,7 +41,6 @@ impl Shared {
 }
 
 /// What counts.
-#[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) counter: Counter,
     pub(crate) table: Option<Table>,

@@ -32,7 +32,6 @@ pub struct WorkerOptions {
 }
 
 /// Threads and a table that count for a server.
-#[derive(Debug)]
 pub struct Worker {
     engine: Engine,
     hello: OpenSessionRequest,
