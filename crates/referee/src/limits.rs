@@ -67,3 +67,7 @@ pub(crate) const OWN_WORKER_END_MAX: Duration = Duration::from_millis(250);
 pub(crate) const PERFT_SILENCE_SECONDS_MAX: u64 = 15;
 /// How long an interrupted count waits for its job to be cancelled, in seconds.
 pub(crate) const CANCEL_SECONDS_MAX: u64 = 5;
+/// The longest token that is read from a file, in bytes: servers take 16 KiB of headers.
+pub(crate) const TOKEN_BYTES_MAX: usize = 8 << 10;
+/// How often the file of a token is looked at, whether it has changed.
+pub(crate) const TOKEN_LOOK_INTERVAL: Duration = Duration::from_secs(2);

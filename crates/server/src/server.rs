@@ -15,7 +15,7 @@ use referee_api::worker::v1::worker_service_server::WorkerServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::body::Body;
@@ -36,9 +36,20 @@ use crate::services::{
     GamesService, PerftService, RulesService, StoreKeeper, StreamingGames, WorkerDesk,
 };
 use crate::transport::{
-    CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, TransportErrorLayer, inside,
+    CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, Tls, TransportErrorLayer, inside,
     reflection, serve, serve_inside,
 };
+
+/// Asks a server to look at its files again, at once. Clones ask the same server.
+#[derive(Clone, Debug, Default)]
+pub struct Reload(watch::Sender<u64>);
+
+impl Reload {
+    /// Asks.
+    pub fn ask(&self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+}
 
 /// How a server runs.
 #[derive(Clone, Debug)]
@@ -52,6 +63,10 @@ pub struct ServerOptions {
     pub backup_folder: Option<PathBuf>,
     /// The folder in which the plans of perft jobs are sorted, in files without a name.
     pub sort_folder: PathBuf,
+    /// What connections are encrypted with; without it they are not.
+    pub tls: Option<Arc<Tls>>,
+    /// What asks the server to look at the files of `tls` again.
+    pub reload: Reload,
     /// The platform whose games everybody acts on, as long as nobody has to say who they are.
     pub platform: String,
     /// The most bytes that games in memory may take.
@@ -73,6 +88,8 @@ impl Default for ServerOptions {
             record_key: None,
             backup_folder: None,
             sort_folder: std::env::temp_dir(),
+            tls: None,
+            reload: Reload::default(),
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
@@ -219,10 +236,15 @@ impl Server {
             streams: self.options.open_streams_max,
             bytes: self.options.under_way_bytes_max,
         });
+        let tls = self.options.tls;
+        if let Some(tls) = tls.clone() {
+            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), stop.clone()));
+        }
         let doors = Doors {
             listener: self.listener,
             worker_listener: self.worker_listener,
             inside: self.inside.1,
+            tls,
         };
         let serving = doors.serve(ledger, (service, worker_service), stop.clone());
         tokio::pin!(serving);
@@ -340,6 +362,8 @@ struct Doors {
     listener: TcpListener,
     worker_listener: Option<TcpListener>,
     inside: InsideDoor,
+    /// What connections are encrypted with that come from outside.
+    tls: Option<Arc<Tls>>,
 }
 
 impl Doors {
@@ -360,10 +384,12 @@ impl Doors {
         );
         let of_workers = async {
             if let Some(listener) = self.worker_listener {
-                serve(listener, Arc::clone(&ledger), worker_service, stop.clone()).await;
+                let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
+                serve(listener, tls, ledger, worker_service, stop.clone()).await;
             }
         };
-        let of_all = serve(self.listener, Arc::clone(&ledger), service, stop.clone());
+        let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
+        let of_all = serve(self.listener, tls, ledger, service, stop.clone());
         tokio::join!(of_all, of_workers, from_inside);
     }
 }

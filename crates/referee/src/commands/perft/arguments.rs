@@ -6,7 +6,7 @@ use clap::Args;
 use referee_chess::Position;
 use referee_perft::{LastPly, Processor, limits, read_position};
 
-use crate::connection::Server;
+use crate::connection::{Server, TrustArguments};
 use crate::exit::Failure;
 use crate::position::castling_mode;
 
@@ -73,7 +73,7 @@ pub(crate) struct PerftArguments {
         conflicts_with_all = ["depth", "fen", "chess960", "divide", "detail", "hash", "checkpoint"]
     )]
     pub(super) suite: Option<PathBuf>,
-    /// Lets the workers of a server count, at http://HOST:PORT; with their threads and tables, not
+    /// Lets the workers of a server count, at http://HOST:PORT or https://HOST:PORT; with their threads and tables, not
     /// with those of this command. ctrl-C cancels the job there.
     #[arg(
         long,
@@ -81,6 +81,8 @@ pub(crate) struct PerftArguments {
         conflicts_with_all = ["suite", "detail", "no_bulk", "portable", "checkpoint"]
     )]
     pub(super) server: Option<String>,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Prints the name of the job on the server, and leaves it to itself.
     #[arg(long, requires = "server")]
     pub(super) detach: bool,
@@ -109,7 +111,7 @@ impl PerftArguments {
 
     /// Reads the address of the server. Nothing is connected yet.
     pub(super) fn read_server(&self, url: &str) -> Result<Server, Failure> {
-        Server::read("--server", url)
+        Server::read("--server", url, &self.trust)
     }
 
     /// Returns how many threads count; 0 for one for each core.
