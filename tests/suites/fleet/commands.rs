@@ -3,8 +3,12 @@
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use referee_api::v1::action::Kind;
 use referee_api::v1::perft_job::State;
-use referee_api::v1::{Game, SubmitActionResponse};
+use referee_api::v1::{
+    ClockSettings, Game, ListGameEventsRequest, RuleProfile, Seat, StartGame, SubmitActionResponse,
+    TimeControl,
+};
 use referee_tests::process::{Referee, binary, signal};
 use referee_tests::wire::{self, make_move, on_move};
 use serde_json::Value;
@@ -116,10 +120,26 @@ async fn moves_do_not_wait_for_a_job() {
     let folder = tempfile::tempdir().expect("a folder");
     let referee = Referee::start_with(folder.path(), &ALONE);
     let mut games = referee.games().await;
-    let created = games
-        .create_game(wire::create("beside", Game::default()))
-        .await;
+    let time_control = Some(TimeControl {
+        pgn: "300+0".to_owned(),
+        ..TimeControl::default()
+    });
+    let game = Game {
+        rule_profile: Some(RuleProfile {
+            name: "lichess".to_owned(),
+            ..RuleProfile::default()
+        }),
+        clock_settings: Some(ClockSettings {
+            time_control,
+            ..ClockSettings::default()
+        }),
+        ..Game::default()
+    };
+    let created = games.create_game(wire::create("beside", game)).await;
     created.expect("it is new");
+    let start = Kind::StartGame(StartGame {});
+    let started = games.submit_action(wire::submit("beside", Seat::Arbiter, start));
+    started.await.expect("the clocks run");
     let mut jobs = Jobs::at(referee.address());
     let name = jobs.create(None, 8).await;
     let mut states = Vec::new();
@@ -145,12 +165,18 @@ async fn moves_do_not_wait_for_a_job() {
     jobs.cancel(&name).await;
     // Nobody lost time to it: no span of down time is on record.
     let listed = games
-        .list_game_events(referee_api::v1::ListGameEventsRequest {
-            name: "games/beside".to_owned(),
-            ..Default::default()
+        .list_game_events(ListGameEventsRequest {
+            parent: "games/beside".to_owned(),
+            page_size: 1_000,
+            ..ListGameEventsRequest::default()
         })
         .await;
     let events = listed.expect("it is there").into_inner().events;
-    // The creation of a game is no event of its own.
-    assert_eq!(events.len(), moves.len() + knights.len(), "{events:?}");
+    let (start, moved) = events.split_first().expect("it was started");
+    assert!(start.r#move.is_none(), "{start:?}");
+    let are_moves = moved.iter().all(|event| event.r#move.is_some());
+    assert!(
+        are_moves && moved.len() == moves.len() + knights.len(),
+        "{events:?}"
+    );
 }

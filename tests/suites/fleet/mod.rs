@@ -84,6 +84,8 @@ async fn a_worker_that_was_stopped_reports_late_and_is_compared() {
     let is_held =
         |job: &referee_api::v1::PerftJob| job.progress.as_ref().is_some_and(|it| it.tasks_held > 0);
     jobs.wait(&name, PATIENCE, is_held).await;
+    // So that it has begun.
+    tokio::time::sleep(Duration::from_millis(200)).await;
     late.signal("STOP");
     let stopped = Instant::now();
     let before = doubler.seen().len();
