@@ -207,6 +207,14 @@ const REAL_TIME: &[(&str, &str)] = &[
         "measures what a process answers",
     ),
     ("tests/suites/sequences/shutdown.rs", "stops a process"),
+    (
+        "tests/suites/tls/mod.rs",
+        "waits until a process logs something",
+    ),
+    (
+        "tests/suites/tls/reload.rs",
+        "waits until a process looks at its files",
+    ),
     ("tests/suites/verify/games.rs", "stops a process"),
     (
         "tests/suites/two_servers/disk.rs",

@@ -15,7 +15,7 @@ use referee_api::worker::v1::worker_service_server::WorkerServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::body::Body;
@@ -36,9 +36,20 @@ use crate::services::{
     GamesService, PerftService, RulesService, StoreKeeper, StreamingGames, WorkerDesk,
 };
 use crate::transport::{
-    CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, TransportErrorLayer, inside,
+    CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, Tls, TransportErrorLayer, inside,
     reflection, serve, serve_inside,
 };
+
+/// Asks a server to look at its files again, at once. Clones ask the same server.
+#[derive(Clone, Debug, Default)]
+pub struct Reload(watch::Sender<u64>);
+
+impl Reload {
+    /// Asks.
+    pub fn ask(&self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+}
 
 /// How a server runs.
 #[derive(Clone, Debug)]
@@ -52,6 +63,10 @@ pub struct ServerOptions {
     pub backup_folder: Option<PathBuf>,
     /// The folder in which the plans of perft jobs are sorted, in files without a name.
     pub sort_folder: PathBuf,
+    /// What connections are encrypted with; without it they are not.
+    pub tls: Option<Arc<Tls>>,
+    /// What asks the server to look at the files of `tls` again.
+    pub reload: Reload,
     /// The platform whose games everybody acts on, as long as nobody has to say who they are.
     pub platform: String,
     /// The most bytes that games in memory may take.
@@ -73,6 +88,8 @@ impl Default for ServerOptions {
             record_key: None,
             backup_folder: None,
             sort_folder: std::env::temp_dir(),
+            tls: None,
+            reload: Reload::default(),
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
@@ -189,11 +206,7 @@ impl Server {
         let solvers = Solvers::default();
         let games = self.begin_games(&tasks, &solvers).await?;
         let store = self.store.clone();
-        let perft = Arc::new(PerftJobs::new(
-            store.clone(),
-            Arc::clone(&self.clock),
-            self.options.sort_folder.clone(),
-        ));
+        let perft = self.begin_perft();
         let background = Background::start(&games, &perft, store.clone());
         let background = background.map_err(ServeError::Thread)?;
         let heartbeat = Arc::clone(&games.heartbeat);
@@ -207,8 +220,7 @@ impl Server {
         let worker_routes = Routes::new(workers).add_service(health_service);
         readiness::begin(&health).await;
         // From the signal on it says that nothing is served.
-        let ready = readiness::run(store, heartbeat, health, stop.clone());
-        let ready = tasks.spawn(ready);
+        let ready = tasks.spawn(readiness::run(store, heartbeat, health, stop.clone()));
         let layered = |routes: Routes| {
             let service = TransportErrorLayer.layer(routes);
             CallerLayer::open(&self.options.platform).layer(service)
@@ -219,10 +231,15 @@ impl Server {
             streams: self.options.open_streams_max,
             bytes: self.options.under_way_bytes_max,
         });
+        let tls = self.options.tls;
+        if let Some(tls) = tls.clone() {
+            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), stop.clone()));
+        }
         let doors = Doors {
             listener: self.listener,
             worker_listener: self.worker_listener,
             inside: self.inside.1,
+            tls,
         };
         let serving = doors.serve(ledger, (service, worker_service), stop.clone());
         tokio::pin!(serving);
@@ -271,6 +288,12 @@ impl Server {
             solvers,
         );
         games.await.map(Arc::new).map_err(ServeError::Store)
+    }
+
+    fn begin_perft(&self) -> Arc<PerftJobs> {
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        let folder = self.options.sort_folder.clone();
+        Arc::new(PerftJobs::new(store, clock, folder))
     }
 
     /// Every service, but health.
@@ -340,6 +363,7 @@ struct Doors {
     listener: TcpListener,
     worker_listener: Option<TcpListener>,
     inside: InsideDoor,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Doors {
@@ -360,10 +384,12 @@ impl Doors {
         );
         let of_workers = async {
             if let Some(listener) = self.worker_listener {
-                serve(listener, Arc::clone(&ledger), worker_service, stop.clone()).await;
+                let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
+                serve(listener, tls, ledger, worker_service, stop.clone()).await;
             }
         };
-        let of_all = serve(self.listener, Arc::clone(&ledger), service, stop.clone());
+        let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
+        let of_all = serve(self.listener, tls, ledger, service, stop.clone());
         tokio::join!(of_all, of_workers, from_inside);
     }
 }

@@ -1,6 +1,9 @@
 //! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
+mod listening;
 mod settings;
+mod shown;
+mod signals;
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -8,49 +11,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgMatches, Args};
 use referee_record::RecordKey;
 use referee_server::limits::CONNECTIONS_MAX;
-use referee_server::{MachineClock, Server, ServerOptions};
+use referee_server::{MachineClock, Reload, Server, ServerOptions, Tls};
 use referee_store::{SqliteStore, Store};
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use crate::environment::{self, Stranger};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::limits::{
-    CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT, END_GRACE,
-};
-use crate::log::{self, log_panics};
-use settings::{check_store, read_folder, read_key, read_listen};
-
-/// The signal of a file that may not grow (Linux and BSD alike).
-const SIGXFSZ: i32 = 25;
+use crate::limits::{CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT};
+use crate::log::log_panics;
+use crate::printable::standard_output;
+use listening::ListenArguments;
+use settings::{check_store, read_folder, read_key};
+use signals::Signals;
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
-    /// The address to listen on, by number or by name; port 0 picks a free one.
-    #[arg(
-        long,
-        short,
-        value_name = "HOST:PORT",
-        env = "REFEREE_LISTEN",
-        default_value = "127.0.0.1:50051",
-        value_parser = read_listen
-    )]
-    listen: String,
-    /// The address to listen on for workers; then the other one does not serve them. Default: they
-    /// come by the same.
-    #[arg(
-        long,
-        value_name = "HOST:PORT",
-        env = "REFEREE_WORKER_LISTEN",
-        value_parser = read_listen
-    )]
-    worker_listen: Option<String>,
+    #[command(flatten)]
+    listen: ListenArguments,
     /// The file that games are kept in; it is created where it is missing.
     #[arg(
         long,
@@ -79,49 +63,96 @@ pub(crate) struct ServeArguments {
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
     #[arg(long, short, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
+    /// Writes each setting, its value and where it comes from, and starts nothing.
+    #[arg(long)]
+    print_config: bool,
+    /// Reads the settings and every file that they name, says what is wrong, and starts nothing.
+    #[arg(long)]
+    check_config: bool,
+}
+
+/// What a service begins with: everything that was read before a port is bound.
+struct Prepared {
+    record_key: Option<RecordKey>,
+    tls: Option<Arc<Tls>>,
+    addresses: Vec<SocketAddr>,
+    /// The addresses for workers, and the name that they come from.
+    worker_addresses: Option<(Vec<SocketAddr>, String)>,
 }
 
 impl ServeArguments {
-    /// Runs the service until a signal.
-    pub(crate) fn run(self) -> Outcome {
-        let record_key = self.signing_key.as_deref().map(read_key).transpose();
-        let record_key = record_key.map_err(Failure::Trouble)?;
+    /// Runs the service until a signal. `whole` is the command line of the program, and `matches`
+    /// what was read by it.
+    pub(crate) fn run(self, mut whole: clap::Command, matches: &ArgMatches) -> Outcome {
+        log_panics();
+        warn_of_strangers(&whole);
+        if self.print_config {
+            whole.build();
+            let (name, matches) = matches.subcommand().expect("a command was chosen");
+            let command = whole.find_subcommand(name).expect("the command is known");
+            shown::write(standard_output(false), command, matches).map_err(Failure::Output)?;
+        }
+        if self.is_asked_only() {
+            // With --print-config alone nothing is read.
+            let checked = self.check_config.then(|| self.prepare()).transpose();
+            return checked.map(|_| Exit::Fine);
+        }
+        let outcome = self.prepare().and_then(|prepared| {
+            raise_limits();
+            self.run_until_signal(prepared).map_err(Failure::Trouble)
+        });
+        match outcome {
+            Ok(()) => Ok(Exit::Fine),
+            // What a service has to say is a line of its log.
+            Err(Failure::Trouble(message)) => {
+                tracing::error!("{message}");
+                Ok(Exit::Trouble)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Whether nothing is to be started.
+    fn is_asked_only(&self) -> bool {
+        self.print_config || self.check_config
+    }
+
+    /// Reads every file that the settings name. Nothing is written and no port is bound.
+    fn prepare(&self) -> Result<Prepared, Failure> {
         check_store(&self.store).map_err(|text| Failure::Usage(text.to_owned()))?;
+        let addresses = self.listen.addresses()?;
+        let worker_addresses = self.listen.worker_addresses()?;
+        let record_key = self.signing_key.as_deref().map(read_key).transpose();
+        Ok(Prepared {
+            record_key: record_key.map_err(Failure::Trouble)?,
+            tls: self.listen.read_tls()?,
+            addresses,
+            worker_addresses,
+        })
+    }
+
+    fn run_until_signal(self, prepared: Prepared) -> Result<(), String> {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         if let Some(threads) = self.threads {
             builder.worker_threads(usize::from(threads));
         }
-        log_panics();
-        raise_limits();
-        let outcome = match builder.enable_all().build() {
-            Ok(runtime) => {
-                let outcome = runtime.block_on(self.run_until_signal(record_key));
-                // Whatever a thread still does there is nobody to wait for it.
-                runtime.shutdown_background();
-                outcome
-            }
-            Err(error) => Err(format!("cannot start threads: {error}")),
-        };
-        match outcome {
-            Ok(()) => Ok(Exit::Fine),
-            // What a service has to say is a line of its log.
-            Err(message) => {
-                tracing::error!("{message}");
-                Ok(Exit::Trouble)
-            }
-        }
+        let runtime = builder.enable_all().build();
+        let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
+        let outcome = runtime.block_on(self.serve(prepared));
+        // Whatever a thread still does there is nobody to wait for it.
+        runtime.shutdown_background();
+        outcome
     }
 
-    async fn run_until_signal(self, record_key: Option<RecordKey>) -> Result<(), String> {
-        let no_signal = |error| format!("cannot wait for signals: {error}");
-        let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
-        let mut hangup = signal(SignalKind::hangup()).map_err(no_signal)?;
-        // A file that may not grow is an error of the store, and no end.
-        let _too_large = signal(SignalKind::from_raw(SIGXFSZ)).map_err(no_signal)?;
+    async fn serve(self, prepared: Prepared) -> Result<(), String> {
+        let signals = Signals::begin();
+        let signals = signals.map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A store is made only by a service that can begin.
-        let listener = bind(&self.listen).await?;
-        let worker_listener = bind_or_none(self.worker_listen.as_deref()).await?;
+        let listener = bind(&prepared.addresses, &self.listen.listen).await?;
+        let worker_listener = match &prepared.worker_addresses {
+            Some((addresses, name)) => Some(bind(addresses, name).await?),
+            None => None,
+        };
         let path = self.store.display().to_string();
         let sort_folder = folder_of(&self.store);
         // Opening migrates and recovers, which blocks.
@@ -135,31 +166,25 @@ impl ServeArguments {
         let clock = Arc::new(MachineClock::after(last_us));
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         announce("referee is listening on", address);
-        tracing::info!(%address, store = %path, "listening");
+        let is_encrypted = prepared.tls.is_some();
+        tracing::info!(%address, tls = is_encrypted, store = %path, "listening");
         announce_workers(worker_listener.as_ref());
-        let stop = CancellationToken::new();
-        let stopping = stop.clone();
-        let drain_time = Duration::from_secs(self.drain_timeout_seconds);
-        tokio::spawn(async move {
-            let name = tokio::select! {
-                _ = terminate.recv() => "SIGTERM",
-                _ = interrupt.recv() => "SIGINT",
-                _ = hangup.recv() => "SIGHUP",
-            };
-            tracing::info!(signal = name, "draining");
-            end_at_last(drain_time + END_GRACE);
-            stopping.cancel();
-        });
-        if let Some(key) = &record_key {
+        if let Some(key) = &prepared.record_key {
             tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
         }
+        let (stop, reload) = (CancellationToken::new(), Reload::default());
+        let drain_time = Duration::from_secs(self.drain_timeout_seconds);
+        let has_files = is_encrypted.then(|| reload.clone());
+        tokio::spawn(signals.obey(has_files, drain_time, stop.clone()));
         let close_time = (drain_time / CLOSE_TIME_SHARE).min(CLOSE_TIME_MAX);
         let options = ServerOptions {
             drain_timeout: drain_time - close_time,
-            record_key,
+            record_key: prepared.record_key,
             connections_max: connections_max(),
             backup_folder: self.backup_folder,
             sort_folder,
+            tls: prepared.tls,
+            reload,
             ..ServerOptions::default()
         };
         let server = Server::new(listener, Arc::clone(&store), clock, options)
@@ -179,16 +204,9 @@ impl ServeArguments {
     }
 }
 
-async fn bind_or_none(address: Option<&str>) -> Result<Option<TcpListener>, String> {
-    match address {
-        Some(address) => bind(address).await.map(Some),
-        None => Ok(None),
-    }
-}
-
-async fn bind(address: &str) -> Result<TcpListener, String> {
-    let bound = TcpListener::bind(address).await;
-    bound.map_err(|error| format!("cannot listen on {address}: {error}"))
+async fn bind(addresses: &[SocketAddr], name: &str) -> Result<TcpListener, String> {
+    let bound = TcpListener::bind(addresses).await;
+    bound.map_err(|error| format!("cannot listen on {name}: {error}"))
 }
 
 /// Returns the folder that a file is in.
@@ -196,6 +214,14 @@ fn folder_of(file: &Path) -> PathBuf {
     match file.parent() {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => PathBuf::from("."),
+    }
+}
+
+/// Says which variables look like settings and are none.
+fn warn_of_strangers(whole: &clap::Command) {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for Stranger { name, meant } in environment::strangers(names, &environment::known(whole)) {
+        tracing::warn!(name, meant, "a variable is no setting, and is not obeyed");
     }
 }
 
@@ -221,23 +247,6 @@ fn connections_max() -> usize {
         .max(descriptors / 4);
     let left = usize::try_from(left).unwrap_or(usize::MAX);
     left.clamp(1, CONNECTIONS_MAX)
-}
-
-/// Ends the process after some time, whatever still runs: threads that answer may be at work, and
-/// a disk may not come back. What was answered is on disk.
-fn end_at_last(time: Duration) {
-    let ends = std::thread::Builder::new()
-        .name("end".into())
-        .spawn(move || {
-            let (_nobody, never) = std::sync::mpsc::channel::<()>();
-            let _ = never.recv_timeout(time);
-            tracing::warn!("ended at the drain deadline, with work that did not stop");
-            log::finish();
-            std::process::exit(0);
-        });
-    if let Err(error) = ends {
-        tracing::warn!(%error, "no thread to end the process in time");
-    }
 }
 
 /// Says on standard output where the service is to be reached, for scripts that start it.

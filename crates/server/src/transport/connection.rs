@@ -1,7 +1,7 @@
 //! One connection, from its first byte to its end.
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use tower::Service;
 
 use super::ledger::{Account, Place};
 use super::metered::{HeldMessage, Received, Sent};
+use super::tls::{ClientCertificate, VerifiedClient};
 use crate::limits;
 
 /// What every connection of HTTP/2 begins with (RFC 9113, 3.4).
@@ -33,6 +34,9 @@ tokio::task_local! {
 pub(crate) struct Line {
     /// The account of the connection.
     pub(crate) account: Arc<Account>,
+    /// Whose certificate the client showed, where it showed one.
+    #[expect(dead_code, reason = "nobody has to say yet who they are")]
+    pub(crate) certificate: Option<Arc<ClientCertificate>>,
     /// Cancelled, the stream of the call is reset, and whatever waits in it is dropped.
     pub(crate) reset: CancellationToken,
 }
@@ -41,6 +45,7 @@ pub(crate) struct Line {
 /// have ended. `stream` is what it looks like after any handshake below HTTP/2.
 pub(super) async fn serve<I, S>(
     mut stream: I,
+    mut client: Option<VerifiedClient>,
     place: Place,
     service: S,
     http: Arc<http2::Builder<Tasks>>,
@@ -68,7 +73,16 @@ pub(super) async fn serve<I, S>(
     let calls = Calls {
         service,
         account: Arc::clone(&account),
+        certificate: client
+            .as_ref()
+            .map(|client| Arc::clone(client.certificate())),
     };
+    let mut void = pin!(async {
+        match &mut client {
+            Some(client) => client.until_void().await,
+            None => pending().await,
+        }
+    });
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), calls));
     let mut is_closing = false;
     loop {
@@ -80,6 +94,10 @@ pub(super) async fn serve<I, S>(
                 return;
             }
             () = account.cut() => return,
+            () = &mut void => {
+                tracing::info!("a connection was closed: its client's certificate is good no more");
+                return;
+            }
             () = stop.cancelled(), if !is_closing => {}
             () = until_quiet(&account), if !is_closing => {}
         }
@@ -171,6 +189,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Begun<I> {
 struct Calls<S> {
     service: S,
     account: Arc<Account>,
+    certificate: Option<Arc<ClientCertificate>>,
 }
 
 impl<S> hyper::service::Service<Request<Incoming>> for Calls<S>
@@ -186,6 +205,7 @@ where
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let mut service = self.service.clone();
         let account = Arc::clone(&self.account);
+        let certificate = self.certificate.clone();
         let call = account.call();
         Box::pin(async move {
             let held = HeldMessage::default();
@@ -193,6 +213,7 @@ where
                 .map(|body| Body::new(Received::new(body, Arc::clone(&account), held.clone())));
             request.extensions_mut().insert(Line {
                 account: Arc::clone(&account),
+                certificate,
                 reset: RESET.try_with(CancellationToken::clone).unwrap_or_default(),
             });
             poll_fn(|context| service.poll_ready(context)).await?;

@@ -89,7 +89,7 @@ pub(crate) async fn serve_inside<S>(
             continue;
         };
         let (service, http) = (service.clone(), Arc::clone(&http));
-        let serving = connection::serve(stream, place, service, http, stop.clone());
+        let serving = connection::serve(stream, None, place, service, http, stop.clone());
         let gone = gone.clone();
         connections.spawn(async move {
             tokio::select! {

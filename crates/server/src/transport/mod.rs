@@ -13,6 +13,7 @@ mod metered;
 mod reflection;
 mod status;
 mod stream;
+mod tls;
 
 pub(crate) use self::accept::serve;
 pub(crate) use self::caller::{Caller, CallerLayer};
@@ -25,3 +26,4 @@ pub(crate) use self::ledger::{Capacity, Ledger};
 pub(crate) use self::reflection::reflection;
 pub use self::status::DOMAIN;
 pub(crate) use self::stream::{Gone, Outgoing, Sender, Streams};
+pub use self::tls::{Tls, TlsError, TlsFiles, TlsPart, TlsState};
