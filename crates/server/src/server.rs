@@ -206,11 +206,7 @@ impl Server {
         let solvers = Solvers::default();
         let games = self.begin_games(&tasks, &solvers).await?;
         let store = self.store.clone();
-        let perft = Arc::new(PerftJobs::new(
-            store.clone(),
-            Arc::clone(&self.clock),
-            self.options.sort_folder.clone(),
-        ));
+        let perft = self.begin_perft();
         let background = Background::start(&games, &perft, store.clone());
         let background = background.map_err(ServeError::Thread)?;
         let heartbeat = Arc::clone(&games.heartbeat);
@@ -224,8 +220,7 @@ impl Server {
         let worker_routes = Routes::new(workers).add_service(health_service);
         readiness::begin(&health).await;
         // From the signal on it says that nothing is served.
-        let ready = readiness::run(store, heartbeat, health, stop.clone());
-        let ready = tasks.spawn(ready);
+        let ready = tasks.spawn(readiness::run(store, heartbeat, health, stop.clone()));
         let layered = |routes: Routes| {
             let service = TransportErrorLayer.layer(routes);
             CallerLayer::open(&self.options.platform).layer(service)
@@ -295,6 +290,12 @@ impl Server {
         games.await.map(Arc::new).map_err(ServeError::Store)
     }
 
+    fn begin_perft(&self) -> Arc<PerftJobs> {
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        let folder = self.options.sort_folder.clone();
+        Arc::new(PerftJobs::new(store, clock, folder))
+    }
+
     /// Every service, but health.
     fn routes(
         &self,
@@ -362,7 +363,6 @@ struct Doors {
     listener: TcpListener,
     worker_listener: Option<TcpListener>,
     inside: InsideDoor,
-    /// What connections are encrypted with that come from outside.
     tls: Option<Arc<Tls>>,
 }
 

@@ -9,8 +9,10 @@ mod small;
 use std::time::Duration;
 
 use referee_api::v1::perft_job::State;
+use referee_api::v1::perft_service_client::PerftServiceClient;
 use referee_api::v1::perft_worker::IdleReason;
 use referee_api::v1::{CountPerftRequest, PerftJob, WatchPerftJobRequest};
+use referee_api::worker::v1::worker_service_client::WorkerServiceClient;
 use referee_tests::lines;
 use referee_tests::process::Referee;
 
@@ -166,4 +168,31 @@ async fn workers_are_shown_with_what_they_hold_and_why_they_have_nothing() {
     assert!(progress.tasks >= 8, "{progress:?}");
     assert!(progress.remaining.is_some(), "{progress:?}");
     assert_eq!((progress.positions, &progress.paths[..]), (400, "400"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_can_have_a_listener_of_their_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Free a moment ago, and nobody else asks for it.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    let free = free.expect("a port").to_string();
+    let referee = Referee::start_with(folder.path(), &["--worker-listen", &free]);
+    let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{free}"));
+    let channel = endpoint.expect("an address").connect().await;
+    let channel = channel.expect("workers are listened to");
+    let mut workers = WorkerServiceClient::new(channel.clone());
+    let opened = workers.open_session(desk::introduction("w")).await;
+    opened.expect("a session");
+    let mut elsewhere = WorkerServiceClient::new(referee.connect().await);
+    let status = elsewhere.open_session(desk::introduction("w")).await;
+    assert_eq!(
+        status.expect_err("not there").code(),
+        tonic::Code::Unimplemented
+    );
+    let mut jobs = Jobs(PerftServiceClient::new(channel));
+    let status = jobs.0.count_perft(CountPerftRequest::default()).await;
+    assert_eq!(
+        status.expect_err("not there").code(),
+        tonic::Code::Unimplemented
+    );
 }

@@ -80,7 +80,8 @@ struct Prepared {
     record_key: Option<RecordKey>,
     tls: Option<Arc<Tls>>,
     addresses: Vec<SocketAddr>,
-    worker_addresses: Option<Vec<SocketAddr>>,
+    /// The addresses for workers, and the name that they come from.
+    worker_addresses: Option<(Vec<SocketAddr>, String)>,
 }
 
 impl ServeArguments {
@@ -152,9 +153,9 @@ impl ServeArguments {
         let signals = signals.map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A store is made only by a service that can begin.
         let own_worker = self.own_worker.prepare()?;
-        let listener = bind(&prepared.addresses).await?;
+        let listener = bind(&prepared.addresses, &self.listen.listen).await?;
         let worker_listener = match &prepared.worker_addresses {
-            Some(addresses) => Some(bind(addresses).await?),
+            Some((addresses, name)) => Some(bind(addresses, name).await?),
             None => None,
         };
         let path = self.store.display().to_string();
@@ -224,13 +225,9 @@ async fn end_in_order(
     stop.cancel();
 }
 
-/// Binds the first of some addresses that can be bound.
-async fn bind(addresses: &[SocketAddr]) -> Result<TcpListener, String> {
+async fn bind(addresses: &[SocketAddr], name: &str) -> Result<TcpListener, String> {
     let bound = TcpListener::bind(addresses).await;
-    bound.map_err(|error| {
-        let names: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
-        format!("cannot listen on {}: {error}", names.join(", "))
-    })
+    bound.map_err(|error| format!("cannot listen on {name}: {error}"))
 }
 
 /// Returns the folder that a file is in.

@@ -26,6 +26,7 @@ mod upkeep;
 mod verify;
 mod witness;
 mod work;
+mod work_tables;
 mod writer;
 
 use std::path::Path;

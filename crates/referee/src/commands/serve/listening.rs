@@ -24,8 +24,8 @@ pub(super) struct ListenArguments {
         value_parser = read_listen
     )]
     pub(super) listen: String,
-    /// The address to listen on for workers; then the other one does not serve them. Default: they
-    /// come by the same.
+    /// The address to listen on for workers, which count for perft jobs; the other one does not
+    /// serve them then. Default: they come by the same.
     #[arg(
         long,
         value_name = "HOST:PORT",
@@ -116,17 +116,20 @@ impl ListenArguments {
     /// other machines could reach one, connections must be encrypted, or it must have been asked
     /// for by name.
     pub(super) fn addresses(&self) -> Result<Vec<SocketAddr>, Failure> {
-        self.look_up("--listen (REFEREE_LISTEN)", &self.listen)
+        self.addresses_of(&self.listen, "--listen (REFEREE_LISTEN)")
     }
 
-    /// Returns the addresses to listen on for workers; none where they come by the same.
-    pub(super) fn worker_addresses(&self) -> Result<Option<Vec<SocketAddr>>, Failure> {
-        let listen = self.worker_listen.as_deref();
-        let look_up = |listen| self.look_up("--worker-listen (REFEREE_WORKER_LISTEN)", listen);
-        listen.map(look_up).transpose()
+    /// Returns the addresses for workers, and the name that they come from, where workers have a
+    /// listener of their own.
+    pub(super) fn worker_addresses(&self) -> Result<Option<(Vec<SocketAddr>, String)>, Failure> {
+        let Some(listen) = &self.worker_listen else {
+            return Ok(None);
+        };
+        let addresses = self.addresses_of(listen, "--worker-listen (REFEREE_WORKER_LISTEN)")?;
+        Ok(Some((addresses, listen.clone())))
     }
 
-    fn look_up(&self, option: &str, listen: &str) -> Result<Vec<SocketAddr>, Failure> {
+    fn addresses_of(&self, listen: &str, option: &str) -> Result<Vec<SocketAddr>, Failure> {
         let addresses = listen.to_socket_addrs();
         let addresses: Vec<_> = addresses
             .map_err(|error| Failure::Trouble(format!("cannot listen on {listen}: {error}")))?

@@ -28,7 +28,7 @@ pub(crate) async fn creates_a_job_once_for_each_request(store: &dyn Store) {
     };
     assert_eq!(store.create_job(taken).await, Err(JobError::NameTaken));
     // Names and requests belong to their platform.
-    let elsewhere = platform("jobs-elsewhere");
+    let elsewhere = super::super::platform("jobs-elsewhere");
     let other = create(store, new_job(&elsewhere, "a")).await;
     assert_ne!(other.id, row.id);
     assert_eq!(job(store, &row.key).await, row);
