@@ -10,6 +10,8 @@
 //! | `tidy` | what is true of every source file |
 //! | `hostile` | one client that does its worst, beside one that is answered |
 //! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
+//! | `jobs` | perft jobs: exact totals whatever is reported, limits, small counts |
+//! | `fleet` | workers as processes: exact whatever dies, nobody at work after a cancel, moves beside a job |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
@@ -54,11 +56,13 @@ mod corrections;
 mod crash;
 mod discovery;
 mod evidence;
+mod fleet;
 mod forgetting;
 mod grpcurl;
 mod hostile;
 mod imports;
 mod interop;
+mod jobs;
 mod limits;
 mod masters;
 mod mating;

@@ -3,6 +3,8 @@
 //! meaning where nobody has said anything. The descriptors tell which fields there are, so that a
 //! new one is held, too.
 
+mod perft;
+
 use std::collections::BTreeSet;
 
 use prost::Message;
@@ -212,7 +214,7 @@ fn requests() -> Vec<Whole> {
         ..v1::ConvertNotationRequest::default()
     };
     let create = wire::create("", game()).encode_to_vec();
-    vec![
+    let mut whole = vec![
         (CREATE, "CreateGameRequest", create),
         (GET, "GetGameRequest", get.clone()),
         (EXPORT, "ExportGameRequest", get.clone()),
@@ -229,7 +231,9 @@ fn requests() -> Vec<Whole> {
         (DELETE, "DeleteGameRequest", delete.encode_to_vec()),
         (VALIDATE, "ValidateMoveRequest", validate.encode_to_vec()),
         (CONVERT, "ConvertNotationRequest", convert.encode_to_vec()),
-    ]
+    ];
+    whole.extend(perft::requests());
+    whole
 }
 
 fn submissions() -> Vec<Whole> {

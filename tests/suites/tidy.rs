@@ -123,6 +123,11 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         STORY,
     ),
     ("tests/suites/ranges.rs", "wrong", DATA),
+    (
+        "tests/suites/jobs/limits.rs",
+        "a_platform_has_so_many_jobs_and_each_request_one",
+        STORY,
+    ),
 ];
 
 /// Files of the product that read the clock of the machine, each with its reason.
@@ -178,6 +183,11 @@ const REAL_TIME: &[(&str, &str)] = &[
     ("tests/src/pair.rs", "waits for signs of life of servers"),
     ("tests/src/process.rs", "waits for a process"),
     ("tests/suites/crash.rs", "kills a process"),
+    (
+        "tests/suites/jobs/desk.rs",
+        "waits for a process to plan a job",
+    ),
+    ("tests/suites/jobs/small.rs", "measures a process"),
     (
         "tests/suites/hostile/mod.rs",
         "measures what a process answers",

@@ -55,6 +55,18 @@ pub(crate) const WATCH_LOST_SECONDS_MAX: u64 = 300;
 pub(crate) const WATCH_HEARTBEAT_SECONDS: u64 = 15;
 /// The longest lines of moves that `referee game show` writes, in characters.
 pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 78;
+/// How often a worker asks whether its connection is alive.
+pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(10);
+/// How long the answer to that may take.
+pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest name of a worker.
+pub(crate) const WORKER_ID_CHARS_MAX: usize = 128;
+/// How long the worker of a service may take to give its tasks back.
+pub(crate) const OWN_WORKER_END_MAX: Duration = Duration::from_millis(250);
+/// The longest silence of a server about a job, in seconds; it speaks each second.
+pub(crate) const PERFT_SILENCE_SECONDS_MAX: u64 = 15;
+/// How long an interrupted count waits for its job to be cancelled, in seconds.
+pub(crate) const CANCEL_SECONDS_MAX: u64 = 5;
 /// The longest token that is read from a file, in bytes: servers take 16 KiB of headers.
 pub(crate) const TOKEN_BYTES_MAX: usize = 8 << 10;
 /// How often the file of a token is looked at, whether it has changed.

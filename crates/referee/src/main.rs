@@ -31,6 +31,7 @@ use commands::perft::PerftArguments;
 use commands::serve::ServeArguments;
 use commands::store::StoreArguments;
 use commands::verify::VerifyArguments;
+use commands::worker::WorkerArguments;
 use exit::{Exit, Failure, Outcome};
 
 /// The version, with the revision of what judges, which every record names as well, and the commit
@@ -72,6 +73,8 @@ enum Command {
     /// where the tree is cut into tasks are counted once. So nodes per second are those of a
     /// count, not of a move generator; `--no-bulk` makes every move.
     Perft(PerftArguments),
+    /// Counts tasks of perft jobs for a server; any number of workers, safe to kill.
+    Worker(WorkerArguments),
     /// Plays conformance cases through the API of a referee, this one or another.
     Conform(ConformArguments),
     /// Creates games, shows them, follows them and acts in them, over the API of a server.
@@ -149,6 +152,7 @@ fn run_command(command: Command, matches: &ArgMatches) -> Outcome {
         Command::CanMate(can_mate) => can_mate.run(),
         Command::Judge(judge) => judge.run(),
         Command::Perft(perft) => perft.run(),
+        Command::Worker(worker) => worker.run(),
         Command::Conform(conform) => conform.run(),
         Command::Game(game) => game.run(),
         Command::Export(export) => export.run(),

@@ -94,6 +94,32 @@ pub enum ServiceError {
         /// The most copies, where there are as many.
         limit: Option<usize>,
     },
+    /// There is no such perft job.
+    PerftJobNotFound {
+        /// Its resource name.
+        name: String,
+    },
+    /// The perft job goes on, so that it cannot be deleted.
+    PerftJobNotFinished {
+        /// Its resource name.
+        name: String,
+    },
+    /// The platform has as many perft jobs as it may.
+    PerftJobsFull {
+        /// What there are so many of.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// There is no such session of a worker any more.
+    SessionNotFound,
+    /// The counter of a worker is not known.
+    GeneratorUnknown {
+        /// Its revision.
+        generator: String,
+        /// Those that are known.
+        known: Vec<&'static str>,
+    },
     /// A watcher reads too slowly.
     SlowConsumer,
     /// There is too much to do.
@@ -255,6 +281,15 @@ impl fmt::Display for ServiceError {
             }
             Self::BackupRefused { reason, .. } => {
                 write!(f, "no copy of the store is made: {reason}")
+            }
+            Self::PerftJobNotFound { name } => write!(f, "there is no job {name}"),
+            Self::PerftJobNotFinished { name } => write!(f, "{name} is not over"),
+            Self::PerftJobsFull { what, limit } => {
+                write!(f, "the platform has {limit} {what}, the limit")
+            }
+            Self::SessionNotFound => f.write_str("there is no such session"),
+            Self::GeneratorUnknown { generator, .. } => {
+                write!(f, "the counter {generator} is not known")
             }
             Self::SlowConsumer => f.write_str("the stream is read too slowly"),
             Self::Overloaded { .. } => f.write_str("the server has as much work as it takes"),

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 pub use referee_laws::SOLVER_BYTES_MAX;
+pub use referee_perft::limits::DEPTH_MAX as PERFT_DEPTH_MAX;
 pub use referee_record::limits::*;
 
 /// The largest message that is read, in bytes, after decompression.
@@ -281,3 +282,117 @@ pub const DRAIN_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// How long it may take to answer that.
 pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The longest id of a perft job, in bytes.
+pub const PERFT_JOB_ID_BYTES_MAX: usize = 63;
+/// The longest resource name of a perft job, in bytes: more than any has today.
+pub const PERFT_JOB_NAME_BYTES_MAX: usize = 255;
+/// How long a perft job is kept after its end where nobody says.
+pub const PERFT_TTL_DEFAULT: Duration = Duration::from_secs(168 * 3_600);
+/// The shortest time for which a perft job is kept after its end.
+pub const PERFT_TTL_MIN: Duration = Duration::from_secs(3_600);
+/// The longest time for which a perft job is kept after its end.
+pub const PERFT_TTL_MAX: Duration = Duration::from_secs(720 * 3_600);
+/// The perft jobs of a platform that are planned or counted at once.
+pub const PERFT_JOBS_UNDER_WAY_MAX: usize = 16;
+/// The perft jobs of a platform.
+pub const PERFT_JOBS_MAX: usize = 1_000;
+/// The number of perft jobs on a page where the request names none.
+pub const PERFT_PAGE_DEFAULT: usize = 50;
+/// The greatest number of perft jobs on a page.
+pub const PERFT_PAGE_MAX: usize = 1_000;
+/// The time between two messages about a perft job where the request names none.
+pub const PERFT_INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
+/// The shortest time between two messages about a perft job.
+pub const PERFT_INTERVAL_MIN: Duration = Duration::from_millis(100);
+/// The longest time between two messages about a perft job.
+pub const PERFT_INTERVAL_MAX: Duration = Duration::from_secs(60);
+/// The workers that a perft job shows.
+pub const PERFT_WORKERS_SHOWN_MAX: usize = 100;
+/// The sessions of workers.
+pub const SESSIONS_MAX: usize = 10_000;
+/// The length of the secret that names a session, in bytes.
+pub const SESSION_BYTES: usize = 32;
+/// The longest name of a worker, in bytes.
+pub const WORKER_ID_BYTES_MAX: usize = 128;
+/// The longest revision of a counter, in bytes.
+pub const GENERATOR_BYTES_MAX: usize = 32;
+/// The longest version of the program of a worker, in bytes.
+pub const WORKER_VERSION_BYTES_MAX: usize = 64;
+/// The leases that a worker may hold.
+pub const LEASES_HELD_MAX: usize = 64;
+/// The tasks that are leased at once.
+pub const TASKS_LEASED_MAX: usize = 16;
+/// The positions of a task of a perft job.
+pub const TASK_POSITIONS_MAX: usize = 4_096;
+/// The results in one report of a worker.
+pub const RESULTS_REPORTED_MAX: usize = 16;
+/// How long a worker may wait for a task in one call, which is below the idle limits of common
+/// proxies.
+pub const LEASE_WAIT_MAX: Duration = Duration::from_secs(20);
+/// The small trees that are counted at once, each by one thread.
+pub const PERFT_COUNTS_AT_ONCE_MAX: usize = 2;
+/// The small trees that wait to be counted.
+pub const PERFT_COUNTS_WAITING_MAX: usize = 62;
+/// The reports and leases of workers that are checked and read at once.
+pub const PERFT_CHECKS_AT_ONCE_MAX: usize = 4;
+/// The reports and leases of workers that wait for that.
+pub const PERFT_CHECKS_WAITING_MAX: usize = 4_096;
+/// How long a job is claimed by the process that plans it or adds it up.
+pub const PERFT_CLAIM: Duration = Duration::from_secs(30);
+/// How often such a claim is renewed while nothing is stored.
+pub const PERFT_CLAIM_RENEWED: Duration = Duration::from_secs(5);
+/// How often the store is asked for jobs that other processes have left.
+pub const PERFT_LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// The pieces of a plan that wait to be stored.
+pub const PERFT_CHUNKS_WAITING_MAX: usize = 1;
+/// The plan of a job ends where its children have so few plies left: counting four plies takes far
+/// longer than to send a position and its count.
+pub const PERFT_REST_MIN: u32 = 4;
+/// The plan of a job ends where one more ply had more than so many children, each counted once for
+/// each first move that leads to its parent.
+pub const PERFT_CHILDREN_MAX: u64 = 1 << 23;
+/// The distinct positions that a tree is cut into at most.
+pub const PERFT_POSITIONS_MAX: u64 = 16_000_000;
+/// Where positions keep one thread for longer than this on average, in seconds, the plan goes one
+/// ply further down, if it can.
+pub const PERFT_POSITION_SECONDS_MAX: f64 = 16.0;
+/// What a job may take at most, in seconds of one thread: 300 years.
+pub const PERFT_THREAD_SECONDS_MAX: f64 = 1e10;
+/// The positions that are counted to find out how long others take.
+pub const PERFT_SAMPLE: u64 = 64;
+/// How deep they are counted at most.
+pub const PERFT_SAMPLE_REST_MAX: u32 = 5;
+/// How long that takes at most, but for the last of them.
+pub const PERFT_SAMPLE_TIME: Duration = Duration::from_secs(2);
+/// How long one thread takes for a task.
+pub const PERFT_TASK_TIME: Duration = Duration::from_secs(4);
+/// A small job has about so many tasks, so that several workers share it.
+pub const PERFT_TASKS_MIN: u32 = 16;
+/// The bytes that sorting the positions of a job takes in files.
+pub const PERFT_SPILL_BYTES_MAX: u64 = 16 << 30;
+/// What sorting leaves free on its disk, in bytes, since the store may be on the same.
+pub const PERFT_SPILL_ROOM_BYTES: u64 = 512 << 20;
+/// The share of a job that is done before its pace says how long the rest may take.
+pub const PERFT_SHARE_TOLD_MIN: f64 = 0.02;
+/// How long a session lives without a sign of life.
+pub const SESSION_TIME: Duration = Duration::from_secs(10);
+/// How often a worker renews its session; a cancelled job is heard of by that.
+pub const SESSION_RENEWED: Duration = Duration::from_secs(2);
+/// How long a session that is over can still report what it counted: a day.
+pub const SESSION_KEPT: Duration = Duration::from_secs(86_400);
+/// How often a worker that waits for tasks looks for those that other processes have opened.
+pub const LEASE_LOOK_INTERVAL: Duration = Duration::from_secs(2);
+/// An answer with leases ends after the task with which its keys reach so many bytes.
+pub const LEASED_BYTES_MAX: usize = 2 << 20;
+/// A task that gets so many reports that cannot be right ends its job.
+pub const REPORTS_REFUSED_MAX: i64 = 4;
+/// The counted parts that a task is replaced by at most, beside those that are left.
+pub const SPLIT_PARTS_MAX: usize = 32;
+/// A task that takes one thread less than this is not split where others wait.
+pub const SPLIT_TIME_MIN: Duration = Duration::from_secs(1);
+/// How often sessions are looked at, whether they ran out.
+pub const SWEEP_INTERVAL: Duration = Duration::from_millis(500);
+/// The pause where there is more to take out.
+pub const SWEEP_PAUSE: Duration = Duration::from_millis(20);
+/// The connections of the process with itself that wait to be taken.
+pub const INSIDE_WAITING_MAX: usize = 16;

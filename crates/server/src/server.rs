@@ -1,23 +1,28 @@
 //! A server, put together from its parts: listener, layers, services, background work; running
 //! until it is told to stop, and draining in bounded time.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::{Request, Response};
+use referee_api::v1::perft_service_server::PerftServiceServer;
 use referee_api::v1::rules_service_server::RulesServiceServer;
 use referee_api::v1::store_service_server::StoreServiceServer;
+use referee_api::worker::v1::worker_service_server::WorkerServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tonic::body::Body;
 use tonic::codec::CompressionEncoding;
 use tonic::service::Routes;
 use tonic_health::server::health_reporter;
-use tower::Layer as _;
+use tower::{Layer as _, Service};
 use uuid::Uuid;
 
 use crate::background::{Background, readiness};
@@ -25,10 +30,14 @@ use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::games::{CacheLimits, Games};
 use crate::limits;
+use crate::perft::PerftJobs;
 use crate::pool::{Solvers, Turns, WorkPool};
-use crate::services::{GamesService, RulesService, StoreKeeper, StreamingGames};
+use crate::services::{
+    GamesService, PerftService, RulesService, StoreKeeper, StreamingGames, WorkerDesk,
+};
 use crate::transport::{
-    CallerLayer, Capacity, Ledger, Streams, Tls, TransportErrorLayer, reflection, serve,
+    CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, Tls, TransportErrorLayer, inside,
+    reflection, serve, serve_inside,
 };
 
 /// Asks a server to look at its files again, at once. Clones ask the same server.
@@ -52,6 +61,8 @@ pub struct ServerOptions {
     pub record_key: Option<RecordKey>,
     /// The folder that copies of the store go to; without it none is made.
     pub backup_folder: Option<PathBuf>,
+    /// The folder in which the plans of perft jobs are sorted, in files without a name.
+    pub sort_folder: PathBuf,
     /// What connections are encrypted with; without it they are not.
     pub tls: Option<Arc<Tls>>,
     /// What asks the server to look at the files of `tls` again.
@@ -76,6 +87,7 @@ impl Default for ServerOptions {
             drain_timeout: limits::DRAIN_TIMEOUT_DEFAULT,
             record_key: None,
             backup_folder: None,
+            sort_folder: std::env::temp_dir(),
             tls: None,
             reload: Reload::default(),
             platform: "default".into(),
@@ -122,6 +134,8 @@ impl std::error::Error for ServeError {
 /// A server that does not run yet.
 pub struct Server {
     listener: TcpListener,
+    worker_listener: Option<TcpListener>,
+    inside: (Inside, InsideDoor),
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     options: ServerOptions,
@@ -150,10 +164,29 @@ impl Server {
     ) -> Server {
         Server {
             listener,
+            worker_listener: None,
+            inside: inside(),
             store,
             clock,
             options,
         }
+    }
+
+    /// The server, with workers on a listener of their own, if there is one: the other one does not
+    /// serve them then.
+    #[must_use]
+    pub fn with_worker_listener(self, worker_listener: Option<TcpListener>) -> Server {
+        Server {
+            worker_listener,
+            ..self
+        }
+    }
+
+    /// Returns what opens connections to the server from within its process, for as long as it
+    /// runs.
+    #[must_use]
+    pub fn inside(&self) -> Inside {
+        self.inside.0.clone()
     }
 
     /// Serves until `stop` is cancelled, then drains.
@@ -173,17 +206,26 @@ impl Server {
         let solvers = Solvers::default();
         let games = self.begin_games(&tasks, &solvers).await?;
         let store = self.store.clone();
-        let background = Background::start(&games, store.clone()).map_err(ServeError::Thread)?;
+        let perft = self.begin_perft();
+        let background = Background::start(&games, &perft, store.clone());
+        let background = background.map_err(ServeError::Thread)?;
         let heartbeat = Arc::clone(&games.heartbeat);
-        let routes = self
-            .routes(games, &tasks, &solvers, &stop)?
-            .add_service(health_service);
+        let workers = worker_service(WorkerDesk::new(Arc::clone(&perft), stop.clone()));
+        let mut routes = self
+            .routes(games, perft, &tasks, &solvers, &stop)?
+            .add_service(health_service.clone());
+        if self.worker_listener.is_none() {
+            routes = routes.add_service(workers.clone());
+        }
+        let worker_routes = Routes::new(workers).add_service(health_service);
         readiness::begin(&health).await;
         // From the signal on it says that nothing is served.
-        let ready = readiness::run(store, heartbeat, health, stop.clone());
-        let ready = tasks.spawn(ready);
-        let service = TransportErrorLayer.layer(routes);
-        let service = CallerLayer::open(&self.options.platform).layer(service);
+        let ready = tasks.spawn(readiness::run(store, heartbeat, health, stop.clone()));
+        let layered = |routes: Routes| {
+            let service = TransportErrorLayer.layer(routes);
+            CallerLayer::open(&self.options.platform).layer(service)
+        };
+        let (service, worker_service) = (layered(routes), layered(worker_routes));
         let ledger = Ledger::new(Capacity {
             connections: self.options.connections_max,
             calls: limits::CALLS_PENDING_MAX,
@@ -194,7 +236,13 @@ impl Server {
         if let Some(tls) = tls.clone() {
             tasks.spawn(tls.follow(self.options.reload.0.subscribe(), stop.clone()));
         }
-        let serving = serve(self.listener, tls, ledger, service, stop.clone());
+        let doors = Doors {
+            listener: self.listener,
+            worker_listener: self.worker_listener,
+            inside: self.inside.1,
+            tls,
+        };
+        let serving = doors.serve(ledger, (service, worker_service), stop.clone());
         tokio::pin!(serving);
         // The door is closed with the signal, and connections go when their calls have ended.
         let is_served = tokio::select! {
@@ -243,10 +291,17 @@ impl Server {
         games.await.map(Arc::new).map_err(ServeError::Store)
     }
 
+    fn begin_perft(&self) -> Arc<PerftJobs> {
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        let folder = self.options.sort_folder.clone();
+        Arc::new(PerftJobs::new(store, clock, folder))
+    }
+
     /// Every service, but health.
     fn routes(
         &self,
         games: Arc<Games>,
+        perft: Arc<PerftJobs>,
         tasks: &TaskTracker,
         solvers: &Solvers,
         stop: &CancellationToken,
@@ -262,6 +317,7 @@ impl Server {
             stop.clone(),
             self.options.backup_folder.clone(),
         );
+        let perft = PerftService::new(perft, streams.clone(), stop.clone());
         let games = GamesService {
             games,
             streams,
@@ -284,7 +340,57 @@ impl Server {
                     .accept_compressed(CompressionEncoding::Zstd)
                     .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
             )
+            .add_service(
+                PerftServiceServer::new(perft)
+                    .accept_compressed(CompressionEncoding::Gzip)
+                    .accept_compressed(CompressionEncoding::Zstd)
+                    .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
+            )
             .add_service(v1.build_v1().map_err(ServeError::Reflection)?)
             .add_service(v1alpha.build_v1alpha().map_err(ServeError::Reflection)?))
+    }
+}
+
+/// The service of workers as it is served.
+fn worker_service(desk: WorkerDesk) -> WorkerServiceServer<WorkerDesk> {
+    WorkerServiceServer::new(desk)
+        .accept_compressed(CompressionEncoding::Gzip)
+        .accept_compressed(CompressionEncoding::Zstd)
+        .max_decoding_message_size(limits::MESSAGE_BYTES_MAX)
+}
+
+/// Where connections come in.
+struct Doors {
+    listener: TcpListener,
+    worker_listener: Option<TcpListener>,
+    inside: InsideDoor,
+    tls: Option<Arc<Tls>>,
+}
+
+impl Doors {
+    /// Serves all of them until the server stops: the one with everything, the others with what
+    /// workers need.
+    async fn serve<S>(self, ledger: Arc<Ledger>, services: (S, S), stop: CancellationToken)
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send,
+    {
+        let (service, worker_service) = services;
+        let from_inside = serve_inside(
+            self.inside,
+            Arc::clone(&ledger),
+            worker_service.clone(),
+            stop.clone(),
+        );
+        let of_workers = async {
+            if let Some(listener) = self.worker_listener {
+                let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
+                serve(listener, tls, ledger, worker_service, stop.clone()).await;
+            }
+        };
+        let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
+        let of_all = serve(self.listener, tls, ledger, service, stop.clone());
+        tokio::join!(of_all, of_workers, from_inside);
     }
 }

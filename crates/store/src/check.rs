@@ -4,6 +4,7 @@ use crate::deadlines::Postponement;
 use crate::error::{InvalidField, Problem};
 use crate::games::{Append, Deletion, GameKey, ListFilter, NewGame, PrivateText, Write};
 use crate::limits;
+use crate::work::{Counting, JobKey, NewJob, NewSession, NewTask, TaskReport};
 
 /// What a write costs in a queue beside its payload: rounded up from its fixed parts.
 pub(crate) const FIXED_BYTES: usize = 512;
@@ -151,4 +152,52 @@ fn count(field: &'static str, actual: usize, limit: usize) -> Result<(), Invalid
         field,
         problem: Problem::TooMany { limit, actual },
     })
+}
+
+/// Checks a shared job to create.
+pub(crate) fn new_job(job: &NewJob) -> Result<(), InvalidField> {
+    job_key(&job.key)?;
+    required("request_id", &job.request_id, limits::REQUEST_ID_BYTES_MAX)?;
+    at_most("spec", job.spec.len(), limits::JOB_TEXT_BYTES_MAX)
+}
+
+/// Checks the name of a shared job.
+fn job_key(key: &JobKey) -> Result<(), InvalidField> {
+    required("platform", &key.platform, limits::PLATFORM_BYTES_MAX)?;
+    required("job", &key.job, limits::JOB_BYTES_MAX)
+}
+
+/// Checks tasks to add.
+pub(crate) fn new_tasks(tasks: &[NewTask]) -> Result<(), InvalidField> {
+    let bytes: usize = tasks.iter().map(|task| task.bytes.len()).sum();
+    let limit = match tasks {
+        [_] => limits::TASK_BYTES_MAX,
+        _ => limits::TASKS_BYTES_MAX,
+    };
+    at_most("tasks", bytes, limit)
+}
+
+/// Checks a session to open.
+pub(crate) fn new_session(session: &NewSession) -> Result<(), InvalidField> {
+    let limit = limits::CREDENTIAL_BYTES_MAX;
+    required("credential", &session.credential, limit)?;
+    at_most("worker", session.worker.len(), limits::WORKER_BYTES_MAX)
+}
+
+/// The bytes of a report.
+pub(crate) fn report_bytes(report: &TaskReport) -> usize {
+    let bytes = match &report.counting {
+        Counting::Whole { counts } => counts.len(),
+        Counting::Split { parts } => parts
+            .iter()
+            .map(|part| part.bytes.len() + part.counts.as_ref().map_or(0, Vec::len) + FIXED_BYTES)
+            .sum(),
+    };
+    bytes + FIXED_BYTES
+}
+
+/// Checks a report.
+pub(crate) fn report(report: &TaskReport) -> Result<(), InvalidField> {
+    // Parts repeat what the task had, each with some bytes of its own.
+    at_most("report", report_bytes(report), limits::QUEUE_BYTES_MAX / 16)
 }

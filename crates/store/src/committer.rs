@@ -18,9 +18,10 @@ use tokio::time::Instant;
 use crate::ack::Ack;
 use crate::error::Fault;
 use crate::histogram::Histogram;
-use crate::job::{Job, Pending};
+use crate::job::Job;
 use crate::limits;
 use crate::load::{Load, Permit};
+use crate::pending::Pending;
 use crate::store::StoreStats;
 
 /// What writes batches.

@@ -19,8 +19,8 @@
 //! answered.
 //!
 //! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
-//! [`Deadlines`], [`Liveness`], [`Questions`], [`Upkeep`]. Entries are hash-chained from the name
-//! and genesis of their game; see [`chain`].
+//! [`Deadlines`], [`Liveness`], [`Questions`], [`Work`], [`Upkeep`]. Entries are hash-chained from
+//! the name and genesis of their game; see [`chain`].
 //!
 //! [`SqliteStore`] is the embedded engine: one file, and one commit for everything that waits.
 //! [`wrap`] has stores over stores: one that measures and one that fails on demand.
@@ -40,10 +40,12 @@ pub mod limits;
 mod liveness;
 mod load;
 mod log;
+mod pending;
 mod questions;
 mod sqlite;
 mod store;
 mod upkeep;
+mod work;
 pub mod wrap;
 
 pub use ack::{Ack, Read};
@@ -61,3 +63,9 @@ pub use questions::{OpenQuestion, Questions};
 pub use sqlite::{SqliteOptions, SqliteStore, StoreFile};
 pub use store::{Ready, Store, StoreStats};
 pub use upkeep::{BackUpError, BackedUp, Course, Finding, Flaw, Upkeep, VerifyCursor, VerifyPage};
+pub use work::{
+    Claim, ClaimedJob, Counting, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage,
+    JobProgress, JobRow, JobState, Lease, LeaseRequest, LeasedTask, Leases, NewJob, NewSession,
+    NewTask, PlannedJob, Renewal, Renewed, Reported, SessionRow, SessionToken, SplitPart,
+    StoredTask, Swept, TaskReport, Unfinished, Work,
+};

@@ -141,3 +141,34 @@ pub const COPY_SYNC_BYTES: u64 = 4 << 20;
 
 /// What a copy leaves free on its disk, in bytes, since the store may be on the same.
 pub const COPY_ROOM_BYTES: u64 = 64 << 20;
+
+/// The longest name of a shared job, in bytes.
+pub const JOB_BYTES_MAX: usize = 255;
+
+/// The largest description of a shared job, of its plan and of its outcome, in bytes.
+pub const JOB_TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// The largest description of a worker, in bytes.
+pub const WORKER_BYTES_MAX: usize = 4 << 10;
+
+/// The longest name of a credential, in bytes.
+pub const CREDENTIAL_BYTES_MAX: usize = 256;
+
+/// The most bytes of tasks that are added in one go, unless it is a single task: other writes wait
+/// for as long as that takes.
+pub const TASKS_BYTES_MAX: usize = 256 << 10;
+
+/// The largest task of a shared job, and the largest counts of one, in bytes.
+pub const TASK_BYTES_MAX: usize = 512 << 10;
+
+/// The tasks that are taken out in one go.
+pub const TASKS_CLEARED_MAX: usize = 256;
+
+/// The most leases of one session.
+pub const LEASES_PER_SESSION_MAX: usize = 64;
+
+/// The sessions that are ended in one go.
+pub const SESSIONS_SWEPT_MAX: usize = 64;
+
+/// A session with so many reports that cannot be right gets no more tasks.
+pub const REPORTS_REFUSED_PER_SESSION_MAX: i64 = 8;

@@ -10,12 +10,13 @@ use crate::liveness::Liveness;
 use crate::log::Log;
 use crate::questions::Questions;
 use crate::upkeep::Upkeep;
+use crate::work::Work;
 
 /// Durable records of games, with everything about them that must survive a process.
 ///
 /// Each part of a program takes the facet that it needs: `Arc<dyn Store>` becomes
 /// `Arc<dyn Games>` by itself.
-pub trait Store: Games + Log + Deadlines + Liveness + Questions + Upkeep + 'static {
+pub trait Store: Games + Log + Deadlines + Liveness + Questions + Work + Upkeep + 'static {
     /// Returns whether the store can be used now. It asks the engine.
     ///
     /// # Errors

@@ -94,7 +94,43 @@ fn bounds() -> BTreeMap<&'static str, String> {
         ("READS_WAITING_BYTES_MAX", bytes(l::READS_WAITING_BYTES_MAX)),
         ("CACHE_BYTES_MAX", bytes(l::CACHE_BYTES_MAX)),
     ]
-    .into()
+    .into_iter()
+    .chain(of_perft())
+    .collect()
+}
+
+fn of_perft() -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "PERFT_COUNTS_AT_ONCE_MAX",
+            count(l::PERFT_COUNTS_AT_ONCE_MAX),
+        ),
+        (
+            "PERFT_COUNTS_WAITING_MAX",
+            count(l::PERFT_COUNTS_WAITING_MAX),
+        ),
+        (
+            "PERFT_JOBS_UNDER_WAY_MAX",
+            count(l::PERFT_JOBS_UNDER_WAY_MAX),
+        ),
+        ("PERFT_JOBS_MAX", count(l::PERFT_JOBS_MAX)),
+        (
+            "PERFT_POSITIONS_MAX",
+            count(l::PERFT_POSITIONS_MAX as usize),
+        ),
+        (
+            "PERFT_SPILL_BYTES_MAX",
+            format!("{} MiB", count((l::PERFT_SPILL_BYTES_MAX >> 20) as usize)),
+        ),
+        (
+            "PERFT_SPILL_ROOM_BYTES",
+            bytes(l::PERFT_SPILL_ROOM_BYTES as usize),
+        ),
+        ("SESSIONS_MAX", count(l::SESSIONS_MAX)),
+        ("SESSION_TIME", seconds(l::SESSION_TIME)),
+        ("LEASES_HELD_MAX", count(l::LEASES_HELD_MAX)),
+        ("TASK_POSITIONS_MAX", count(l::TASK_POSITIONS_MAX)),
+    ]
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub(crate) mod perft;
 pub(crate) mod serve;
 pub(crate) mod store;
 pub(crate) mod verify;
+pub(crate) mod worker;
 
 use std::fs::File;
 use std::io::{self, Read};

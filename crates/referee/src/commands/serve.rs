@@ -1,13 +1,14 @@
 //! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
 mod listening;
+mod own_worker;
 mod settings;
 mod shown;
 mod signals;
 
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use crate::limits::{CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTOR
 use crate::log::log_panics;
 use crate::printable::standard_output;
 use listening::ListenArguments;
+use own_worker::{OwnWorker, OwnWorkerArguments};
 use settings::{check_store, read_folder, read_key};
 use signals::Signals;
 
@@ -63,6 +65,8 @@ pub(crate) struct ServeArguments {
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
     #[arg(long, short, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
+    #[command(flatten)]
+    own_worker: OwnWorkerArguments,
     /// Writes each setting, its value and where it comes from, and starts nothing.
     #[arg(long)]
     print_config: bool,
@@ -76,6 +80,8 @@ struct Prepared {
     record_key: Option<RecordKey>,
     tls: Option<Arc<Tls>>,
     addresses: Vec<SocketAddr>,
+    /// The addresses for workers, and the name that they come from.
+    worker_addresses: Option<(Vec<SocketAddr>, String)>,
 }
 
 impl ServeArguments {
@@ -119,11 +125,13 @@ impl ServeArguments {
     fn prepare(&self) -> Result<Prepared, Failure> {
         check_store(&self.store).map_err(|text| Failure::Usage(text.to_owned()))?;
         let addresses = self.listen.addresses()?;
+        let worker_addresses = self.listen.worker_addresses()?;
         let record_key = self.signing_key.as_deref().map(read_key).transpose();
         Ok(Prepared {
             record_key: record_key.map_err(Failure::Trouble)?,
             tls: self.listen.read_tls()?,
             addresses,
+            worker_addresses,
         })
     }
 
@@ -144,10 +152,14 @@ impl ServeArguments {
         let signals = Signals::begin();
         let signals = signals.map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A store is made only by a service that can begin.
-        let listener = TcpListener::bind(&prepared.addresses[..]).await;
-        let listener = listener
-            .map_err(|error| format!("cannot listen on {}: {error}", self.listen.listen))?;
+        let own_worker = self.own_worker.prepare()?;
+        let listener = bind(&prepared.addresses, &self.listen.listen).await?;
+        let worker_listener = match &prepared.worker_addresses {
+            Some((addresses, name)) => Some(bind(addresses, name).await?),
+            None => None,
+        };
         let path = self.store.display().to_string();
+        let sort_folder = folder_of(&self.store);
         // Opening migrates and recovers, which blocks.
         let open = tokio::task::spawn_blocking(move || SqliteStore::open(&self.store));
         let store = open
@@ -158,27 +170,33 @@ impl ServeArguments {
         let last_us = store.last_beat().await.map_err(|error| error.to_string())?;
         let clock = Arc::new(MachineClock::after(last_us));
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        announce(address);
+        announce("referee is listening on", address);
         let is_encrypted = prepared.tls.is_some();
         tracing::info!(%address, tls = is_encrypted, store = %path, "listening");
+        announce_workers(worker_listener.as_ref());
         if let Some(key) = &prepared.record_key {
             tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
         }
-        let (stop, reload) = (CancellationToken::new(), Reload::default());
+        let (ends, stop) = (CancellationToken::new(), CancellationToken::new());
+        let reload = Reload::default();
         let drain_time = Duration::from_secs(self.drain_timeout_seconds);
         let has_files = is_encrypted.then(|| reload.clone());
-        tokio::spawn(signals.obey(has_files, drain_time, stop.clone()));
+        tokio::spawn(signals.obey(has_files, drain_time, ends.clone()));
         let close_time = (drain_time / CLOSE_TIME_SHARE).min(CLOSE_TIME_MAX);
         let options = ServerOptions {
             drain_timeout: drain_time - close_time,
             record_key: prepared.record_key,
             connections_max: connections_max(),
             backup_folder: self.backup_folder,
+            sort_folder,
             tls: prepared.tls,
             reload,
             ..ServerOptions::default()
         };
-        let server = Server::new(listener, Arc::clone(&store), clock, options);
+        let server = Server::new(listener, Arc::clone(&store), clock, options)
+            .with_worker_listener(worker_listener);
+        let own_worker = own_worker.map(|worker| OwnWorker::start(worker, &server.inside()));
+        tokio::spawn(end_in_order(ends, own_worker, stop.clone()));
         let served = server.run(stop).await;
         match tokio::time::timeout(close_time.max(CLOSE_TIME_MIN), store.close()).await {
             Ok(closed) => closed.map_err(|error| format!("cannot close the store: {error}"))?,
@@ -191,6 +209,32 @@ impl ServeArguments {
         })?;
         tracing::info!("stopped");
         Ok(())
+    }
+}
+
+/// Lets the worker give back what it holds, as long as it is answered, and then stops the server.
+async fn end_in_order(
+    ends: CancellationToken,
+    own_worker: Option<OwnWorker>,
+    stop: CancellationToken,
+) {
+    ends.cancelled().await;
+    if let Some(worker) = own_worker {
+        worker.end().await;
+    }
+    stop.cancel();
+}
+
+async fn bind(addresses: &[SocketAddr], name: &str) -> Result<TcpListener, String> {
+    let bound = TcpListener::bind(addresses).await;
+    bound.map_err(|error| format!("cannot listen on {name}: {error}"))
+}
+
+/// Returns the folder that a file is in.
+fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
     }
 }
 
@@ -227,8 +271,16 @@ fn connections_max() -> usize {
 }
 
 /// Says on standard output where the service is to be reached, for scripts that start it.
-fn announce(address: SocketAddr) {
+fn announce(what: &str, address: SocketAddr) {
     let mut out = std::io::stdout();
     // Nobody may be listening to standard output; that is no reason to stop.
-    let _ = writeln!(out, "referee is listening on {address}").and_then(|()| out.flush());
+    let _ = writeln!(out, "{what} {address}").and_then(|()| out.flush());
+}
+
+/// Says where workers are listened to, if by a listener of their own.
+fn announce_workers(listener: Option<&TcpListener>) {
+    if let Some(address) = listener.and_then(|listener| listener.local_addr().ok()) {
+        announce("workers are listened to on", address);
+        tracing::info!(%address, "listening for workers");
+    }
 }

@@ -5,6 +5,7 @@ mod adjudicator;
 mod flags;
 mod heartbeat;
 mod log;
+mod perft;
 pub(crate) mod readiness;
 mod walk;
 
@@ -16,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use referee_store::Store;
 
 use crate::games::Games;
+use crate::perft::PerftJobs;
 
 /// The jobs of a service.
 pub(crate) struct Background {
@@ -31,7 +33,11 @@ impl Background {
     /// # Errors
     ///
     /// Where the system has no thread for the signs of life.
-    pub(crate) fn start(games: &Arc<Games>, store: Arc<dyn Store>) -> std::io::Result<Background> {
+    pub(crate) fn start(
+        games: &Arc<Games>,
+        perft: &Arc<PerftJobs>,
+        store: Arc<dyn Store>,
+    ) -> std::io::Result<Background> {
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         tasks.spawn(flags::run(Arc::clone(games), stop.clone()));
@@ -39,6 +45,8 @@ impl Background {
         let questions = Arc::clone(&store);
         tasks.spawn(adjudicator::run(Arc::clone(games), questions, stop.clone()));
         tasks.spawn(walk::run(Arc::clone(&games.registry), store, stop.clone()));
+        tasks.spawn(perft::advance(Arc::clone(perft), stop.clone()));
+        tasks.spawn(perft::sweep(Arc::clone(perft), stop.clone()));
         tasks.close();
         let heartbeat = heartbeat::Thread::start(Arc::clone(&games.heartbeat), stop.clone())?;
         Ok(Background {

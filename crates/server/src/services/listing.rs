@@ -170,30 +170,35 @@ pub(super) fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields)
     }
 }
 
-/// What a list of games is about: a token of one filter is none for another.
+/// What a list of games is about.
 fn filter_scope(filter: Option<&v1::GameFilter>) -> String {
-    let bytes = filter.map(Message::encode_to_vec).unwrap_or_default();
+    scope_of("games", &filter.cloned().unwrap_or_default())
+}
+
+/// What a list is about: a token of one filter is none for another.
+pub(super) fn scope_of(what: &str, filter: &impl Message) -> String {
+    let bytes = filter.encode_to_vec();
     let hash = Sha256::digest(bytes);
     let hash: String = hash
         .iter()
         .take(8)
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    format!("games/{hash}")
+    format!("{what}/{hash}")
 }
 
-fn check_token(token: &str, fields: &mut Fields) {
+pub(super) fn check_token(token: &str, fields: &mut Fields) {
     fields.length("page_token", token, limits::PAGE_TOKEN_BYTES_MAX);
 }
 
 /// Writes a page token: opaque to callers, bound to what is listed.
-fn write_token(scope: &str, parts: &[i64]) -> String {
+pub(super) fn write_token(scope: &str, parts: &[i64]) -> String {
     let parts: Vec<String> = parts.iter().map(|part| format!("{part:x}")).collect();
     format!("{scope}:{}", parts.join(":"))
 }
 
 /// Reads a page token; the empty one begins with the first page.
-fn read_token(token: &str, scope: &str) -> Result<Option<Vec<i64>>, ServiceError> {
+pub(super) fn read_token(token: &str, scope: &str) -> Result<Option<Vec<i64>>, ServiceError> {
     if token.is_empty() {
         return Ok(None);
     }

@@ -119,6 +119,11 @@ impl ServiceError {
             )
             .with("after_cursor", after),
             Self::BackupRefused { reason, limit } => backup_parts(reason, *limit),
+            Self::PerftJobNotFound { .. }
+            | Self::PerftJobNotFinished { .. }
+            | Self::PerftJobsFull { .. }
+            | Self::SessionNotFound
+            | Self::GeneratorUnknown { .. } => self.perft_parts(),
             Self::SlowConsumer => Parts::new(
                 Code::ResourceExhausted,
                 Reason::SlowConsumer,
@@ -219,6 +224,50 @@ impl ServiceError {
                 format!("{name} is not over; end the game before it is deleted"),
             )
             .with("name", name),
+            other => invariant_parts(&other.to_string()),
+        }
+    }
+
+    /// What the contract says of perft jobs and workers.
+    fn perft_parts(&self) -> Parts {
+        use ErrorReason as Reason;
+        match self {
+            Self::PerftJobNotFound { name } => Parts::new(
+                Code::NotFound,
+                Reason::PerftJobNotFound,
+                format!("there is no job {name}; it may have been deleted, or its ttl is over"),
+            )
+            .with("name", name),
+            Self::PerftJobNotFinished { name } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::PerftJobNotFinished,
+                format!("{name} is not over; cancel the job before it is deleted"),
+            )
+            .with("name", name),
+            Self::PerftJobsFull { what, limit } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::PerftJobsFull,
+                format!(
+                    "the platform has {limit} {what}, the limit; wait for one to end, or delete \
+                     some"
+                ),
+            )
+            .with("limit", limit),
+            Self::SessionNotFound => Parts::new(
+                Code::NotFound,
+                Reason::SessionNotFound,
+                "there is no such session; it ran out or was closed, so open another",
+            ),
+            Self::GeneratorUnknown { generator, known } => {
+                let known = known.join(",");
+                let message = format!(
+                    "the counter {generator} is not known; run a worker of the version of the \
+                     server, with one of {known}"
+                );
+                Parts::new(Code::FailedPrecondition, Reason::GeneratorUnknown, message)
+                    .with("generator", generator)
+                    .with("known", known)
+            }
             other => invariant_parts(&other.to_string()),
         }
     }

@@ -25,6 +25,8 @@ mod texts;
 mod upkeep;
 mod verify;
 mod witness;
+mod work;
+mod work_tables;
 mod writer;
 
 use std::path::Path;

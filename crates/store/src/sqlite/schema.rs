@@ -11,7 +11,12 @@ const FIRST_VERSION: i64 = 6;
 
 /// The migrations, oldest first. A migration that was released is never edited; a change is a new
 /// one.
-const MIGRATIONS: &[&str] = &[FIRST, CLOCK_STEPS, STATED_DEADLINES];
+const MIGRATIONS: &[&str] = &[
+    FIRST,
+    CLOCK_STEPS,
+    STATED_DEADLINES,
+    super::work_tables::TABLES,
+];
 
 /// Games, their entries, and what must survive beside them.
 ///

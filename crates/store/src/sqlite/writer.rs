@@ -203,6 +203,7 @@ impl Writer {
                 pending.answer = Some(Ok(self.set_back(pending.question)?));
             }
             Job::Beat(pending) => pending.answer = Some(Ok(self.beat(pending.question)?)),
+            Job::Work(job) => self.work(job)?,
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ mod log;
 mod order;
 mod questions;
 mod refusals;
+mod work;
 
 pub(crate) use create::*;
 pub(crate) use deadlines::*;
@@ -37,6 +38,7 @@ pub(crate) use log::*;
 pub(crate) use order::*;
 pub(crate) use questions::*;
 pub(crate) use refusals::*;
+pub(crate) use work::*;
 
 /// Makes one test of each case of the suite.
 macro_rules! store_tests {
@@ -101,6 +103,23 @@ macro_rules! store_tests {
             holds_questions_that_are_claimed
             asks_again_at_once
             bounds_the_questions
+            creates_a_job_once_for_each_request
+            bounds_the_jobs_of_a_platform
+            lists_jobs_newest_first
+            one_process_plans_a_job
+            a_job_without_tasks_is_counted
+            leases_each_task_once
+            takes_each_count_once
+            a_late_count_is_kept_to_be_compared
+            a_count_of_a_lost_lease_is_taken_while_nobody_has_it
+            an_expiry_takes_back_nothing_that_was_leased_since
+            a_part_splits_its_task
+            a_task_can_be_given_back
+            a_report_that_cannot_be_right_opens_its_task
+            a_dispute_ends_a_job
+            a_cancelled_job_is_dropped
+            shares_workers_among_jobs
+            knows_no_unknown_job
         }
     };
 }

@@ -7,6 +7,7 @@ use referee_chess::Position;
 use referee_perft::{LastPly, Processor, limits, read_position};
 
 use super::memory;
+use crate::connection::{Server, TrustArguments};
 use crate::exit::Failure;
 use crate::position::castling_mode;
 
@@ -75,6 +76,22 @@ pub(crate) struct PerftArguments {
         conflicts_with_all = ["depth", "fen", "chess960", "divide", "detail", "hash", "checkpoint"]
     )]
     pub(super) suite: Option<PathBuf>,
+    /// Lets the workers of a server count, at http://HOST:PORT or https://HOST:PORT; with their threads and tables, not
+    /// with those of this command. ctrl-C cancels the job there.
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with_all = ["suite", "detail", "no_bulk", "portable", "checkpoint"]
+    )]
+    pub(super) server: Option<String>,
+    #[command(flatten)]
+    trust: TrustArguments,
+    /// Prints the name of the job on the server, and leaves it to itself.
+    #[arg(long, requires = "server")]
+    pub(super) detach: bool,
+    /// Lets workers count without their hash tables: the total is then certain, and comes later.
+    #[arg(long, requires = "server")]
+    pub(super) without_table: bool,
     /// Passes over counts of a suite above so many nodes.
     #[arg(
         long,
@@ -131,6 +148,11 @@ impl PerftArguments {
         };
         let mode = castling_mode(self.chess960);
         read_position(fen, mode).map_err(|error| Failure::Usage(format!("--fen: {error}")))
+    }
+
+    /// Reads the address of the server. Nothing is connected yet.
+    pub(super) fn read_server(&self, url: &str) -> Result<Server, Failure> {
+        Server::read("--server", url, &self.trust)
     }
 
     /// Returns how many threads count; 0 for one for each core.

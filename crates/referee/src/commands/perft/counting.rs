@@ -46,7 +46,7 @@ pub(super) fn count(arguments: &PerftArguments, depth: u32, cancelled: &AtomicBo
 }
 
 /// Ends a count. Where its result cannot be written, the total is told, lest hours be lost.
-fn end(written: io::Result<()>, nodes: u128) -> Outcome {
+pub(super) fn end(written: io::Result<()>, nodes: u128) -> Outcome {
     match written {
         Ok(()) => Ok(Exit::Fine),
         Err(error) => {

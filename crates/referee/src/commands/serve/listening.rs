@@ -24,6 +24,15 @@ pub(super) struct ListenArguments {
         value_parser = read_listen
     )]
     pub(super) listen: String,
+    /// The address to listen on for workers, which count for perft jobs; the other one does not
+    /// serve them then. Default: they come by the same.
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "REFEREE_WORKER_LISTEN",
+        value_parser = read_listen
+    )]
+    worker_listen: Option<String>,
     /// A file with the certificate that the service shows, and those that lead from it to an
     /// authority, in PEM. With it connections are encrypted, and no others are taken. Default: they
     /// are not encrypted, which only this machine is let do.
@@ -107,7 +116,20 @@ impl ListenArguments {
     /// other machines could reach one, connections must be encrypted, or it must have been asked
     /// for by name.
     pub(super) fn addresses(&self) -> Result<Vec<SocketAddr>, Failure> {
-        let listen = &self.listen;
+        self.addresses_of(&self.listen, "--listen (REFEREE_LISTEN)")
+    }
+
+    /// Returns the addresses for workers, and the name that they come from, where workers have a
+    /// listener of their own.
+    pub(super) fn worker_addresses(&self) -> Result<Option<(Vec<SocketAddr>, String)>, Failure> {
+        let Some(listen) = &self.worker_listen else {
+            return Ok(None);
+        };
+        let addresses = self.addresses_of(listen, "--worker-listen (REFEREE_WORKER_LISTEN)")?;
+        Ok(Some((addresses, listen.clone())))
+    }
+
+    fn addresses_of(&self, listen: &str, option: &str) -> Result<Vec<SocketAddr>, Failure> {
         let addresses = listen.to_socket_addrs();
         let addresses: Vec<_> = addresses
             .map_err(|error| Failure::Trouble(format!("cannot listen on {listen}: {error}")))?
@@ -117,7 +139,7 @@ impl ListenArguments {
         match exposed {
             Some(address) if !is_encrypted && !self.insecure_listen => {
                 Err(Failure::Usage(format!(
-                    "--listen (REFEREE_LISTEN): other machines reach {address}, and nothing would \
+                    "{option}: other machines reach {address}, and nothing would \
                      be encrypted: who is on the way could read and change everything\neither \
                      encrypt with --tls-certificate FILE --tls-key FILE (REFEREE_TLS_CERTIFICATE, \
                      REFEREE_TLS_KEY)\nor, where the network is trusted or a proxy encrypts, add \

@@ -72,6 +72,17 @@ fn errors() -> Vec<ServiceError> {
             reason: "there is no room",
             limit: Some(1),
         },
+        ServiceError::PerftJobNotFound { name: name() },
+        ServiceError::PerftJobNotFinished { name: name() },
+        ServiceError::PerftJobsFull {
+            what: "jobs",
+            limit: 1,
+        },
+        ServiceError::SessionNotFound,
+        ServiceError::GeneratorUnknown {
+            generator: "fast-0".to_owned(),
+            known: vec!["fast-1", "fast-2"],
+        },
         ServiceError::SlowConsumer,
         ServiceError::overloaded(),
         ServiceError::DeadlineExceeded,
