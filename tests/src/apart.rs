@@ -1,6 +1,8 @@
 //! A store that keeps quiet about the commits of others: what a second process on the same store
 //! sees of it. It can also lose answers, as a connection does that breaks behind a write.
 
+mod identities;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

@@ -9,6 +9,7 @@
 //! | `rooms` | the directions between the crates, and their licences |
 //! | `tidy` | what is true of every source file |
 //! | `hostile` | one client that does its worst, beside one that is answered |
+//! | `identity` | roles, seats, platforms that are apart, credentials that are good no more |
 //! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
@@ -57,6 +58,7 @@ mod evidence;
 mod forgetting;
 mod grpcurl;
 mod hostile;
+mod identity;
 mod imports;
 mod interop;
 mod limits;

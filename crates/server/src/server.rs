@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use referee_api::v1::rules_service_server::RulesServiceServer;
 use referee_api::v1::store_service_server::StoreServiceServer;
+use referee_api::v1::token_service_server::TokenServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
 use tokio::net::TcpListener;
@@ -20,13 +21,14 @@ use tonic_health::server::health_reporter;
 use tower::Layer as _;
 use uuid::Uuid;
 
+use crate::access::{Access, Allowances, Gate, OperatorToken, Subjects};
 use crate::background::{Background, readiness};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::games::{CacheLimits, Games};
 use crate::limits;
 use crate::pool::{Solvers, Turns, WorkPool};
-use crate::services::{GamesService, RulesService, StoreKeeper, StreamingGames};
+use crate::services::{GamesService, RulesService, StoreKeeper, StreamingGames, TokenKeeper};
 use crate::transport::{
     CallerLayer, Capacity, Ledger, Streams, Tls, TransportErrorLayer, reflection, serve,
 };
@@ -56,7 +58,16 @@ pub struct ServerOptions {
     pub tls: Option<Arc<Tls>>,
     /// What asks the server to look at the files of `tls` again.
     pub reload: Reload,
-    /// The platform whose games everybody acts on, as long as nobody has to say who they are.
+    /// Whether callers have to say who they are.
+    pub access: Access,
+    /// What each principal and each platform may take, where they have to say who they are.
+    pub allowances: Allowances,
+    /// Whose the certificates of clients are; without it they say nothing.
+    pub subjects: Option<Subjects>,
+    /// The token of the first operator, beside those in the store.
+    pub operator_token: Option<OperatorToken>,
+    /// The platform whose games everybody acts on, where nobody has to say who they are; and
+    /// operators, where they name no other.
     pub platform: String,
     /// The most bytes that games in memory may take.
     pub cache_bytes_max: usize,
@@ -78,6 +89,10 @@ impl Default for ServerOptions {
             backup_folder: None,
             tls: None,
             reload: Reload::default(),
+            access: Access::Open,
+            allowances: Allowances::default(),
+            subjects: None,
+            operator_token: None,
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
@@ -183,7 +198,17 @@ impl Server {
         let ready = readiness::run(store, heartbeat, health, stop.clone());
         let ready = tasks.spawn(ready);
         let service = TransportErrorLayer.layer(routes);
-        let service = CallerLayer::open(&self.options.platform).layer(service);
+        let gate = Arc::new(Gate::new(
+            self.options.access,
+            &self.options.platform,
+            self.options.operator_token,
+            self.options.subjects.clone(),
+            self.options.allowances,
+            self.store.clone(),
+            Arc::clone(&self.clock),
+        ));
+        tasks.spawn(Arc::clone(&gate).run(stop.clone()));
+        let service = CallerLayer::new(gate).layer(service);
         let ledger = Ledger::new(Capacity {
             connections: self.options.connections_max,
             streams: self.options.open_streams_max,
@@ -274,11 +299,18 @@ impl Server {
             .accept_compressed(CompressionEncoding::Gzip)
             .accept_compressed(CompressionEncoding::Zstd)
             .max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
+        let tokens = TokenKeeper::new(self.store.clone(), Arc::clone(&self.clock));
         let (v1, v1alpha) = (reflection(), reflection());
         Ok(Routes::new(rules)
             .add_service(StreamingGames::new(games))
             .add_service(
                 StoreServiceServer::new(keeper)
+                    .accept_compressed(CompressionEncoding::Gzip)
+                    .accept_compressed(CompressionEncoding::Zstd)
+                    .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
+            )
+            .add_service(
+                TokenServiceServer::new(tokens)
                     .accept_compressed(CompressionEncoding::Gzip)
                     .accept_compressed(CompressionEncoding::Zstd)
                     .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),

@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 use crate::deadlines::{DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
 use crate::games::{Append, Appended, Created, Deletion, GameKey, NewGame, Tombstone, Write};
+use crate::identities::{IssueError, NewToken, TokenRow};
 use crate::liveness::{Beat, Beaten};
 use crate::load::Permit;
 use crate::questions::OpenQuestion;
@@ -20,6 +21,8 @@ pub(crate) enum Job {
     Settle(Pending<OpenQuestion, (), Fault>),
     Beat(Pending<Beat, Beaten, Fault>),
     SetBack(Pending<StepBack, Vec<i64>, Fault>),
+    IssueToken(Pending<NewToken, TokenRow, IssueError>),
+    RevokeToken(Pending<Revocation, Option<TokenRow>, Fault>),
 }
 
 /// A claim on games that are due; see [`Deadlines::claim_due`](crate::Deadlines::claim_due).
@@ -47,6 +50,15 @@ pub(crate) struct StepBack {
     pub(crate) step_max_us: i64,
 }
 
+/// A token that is to be revoked; see
+/// [`Identities::revoke_token`](crate::Identities::revoke_token).
+#[derive(Debug)]
+pub(crate) struct Revocation {
+    pub(crate) id: String,
+    pub(crate) platform: Option<String>,
+    pub(crate) at_us: i64,
+}
+
 /// A question that waits for its answer.
 pub(crate) struct Pending<Q, A, E> {
     pub(crate) question: Q,
@@ -70,6 +82,8 @@ macro_rules! each {
             Job::Settle($pending) => $result,
             Job::Beat($pending) => $result,
             Job::SetBack($pending) => $result,
+            Job::IssueToken($pending) => $result,
+            Job::RevokeToken($pending) => $result,
         }
     };
 }
@@ -83,7 +97,12 @@ impl Job {
             Self::Delete(pending) => Some(&pending.question.key),
             Self::Postpone(pending) => Some(&pending.question.key),
             Self::Settle(pending) => Some(&pending.question.key),
-            Self::ClaimDue(_) | Self::ClaimQuestions(_) | Self::Beat(_) | Self::SetBack(_) => None,
+            Self::ClaimDue(_)
+            | Self::ClaimQuestions(_)
+            | Self::Beat(_)
+            | Self::SetBack(_)
+            | Self::IssueToken(_)
+            | Self::RevokeToken(_) => None,
         }
     }
 

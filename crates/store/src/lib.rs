@@ -19,8 +19,8 @@
 //! answered.
 //!
 //! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
-//! [`Deadlines`], [`Liveness`], [`Questions`], [`Upkeep`]. Entries are hash-chained from the name
-//! and genesis of their game; see [`chain`].
+//! [`Deadlines`], [`Liveness`], [`Questions`], [`Identities`], [`Upkeep`]. Entries are hash-chained from
+//! the name and genesis of their game; see [`chain`].
 //!
 //! [`SqliteStore`] is the embedded engine: one file, and one commit for everything that waits.
 //! [`wrap`] has stores over stores: one that measures and one that fails on demand.
@@ -35,6 +35,7 @@ mod deadlines;
 mod error;
 mod games;
 mod histogram;
+mod identities;
 mod job;
 pub mod limits;
 mod liveness;
@@ -55,6 +56,7 @@ pub use games::{
     StoredEntry, Tombstone, Write, whole,
 };
 pub use histogram::Quantiles;
+pub use identities::{Identities, IssueError, NewToken, TokenRow, TokenScope};
 pub use liveness::{Beat, Beaten, DownSpan, Liveness, ReplicaId};
 pub use log::{Change, ChangePage, Log, LogCursor, TailEntry, TailPage};
 pub use questions::{OpenQuestion, Questions};

@@ -16,11 +16,12 @@ use crate::limits;
 
 /// The names that health is asked for, each with whether the store is needed for it: the empty one
 /// for the whole server, each service, and two for probes. A process that cannot write is alive.
-const HEALTH_NAMES: [(&str, bool); 6] = [
+const HEALTH_NAMES: [(&str, bool); 7] = [
     ("", true),
     ("referee.v1.RulesService", false),
     ("referee.v1.GameService", true),
     ("referee.v1.StoreService", true),
+    ("referee.v1.TokenService", true),
     ("readiness", true),
     ("liveness", false),
 ];

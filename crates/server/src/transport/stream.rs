@@ -14,9 +14,10 @@ use tokio_util::task::TaskTracker;
 use tonic::Status;
 use tracing::Instrument;
 
-use super::connection::Line;
+use super::caller::Caller;
 use super::frame::Frame;
 use super::ledger::{Account, Held, OpenStream, Side};
+use crate::access::Hold;
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
@@ -39,19 +40,24 @@ impl Streams {
         &self.clock
     }
 
-    /// Opens a stream, while there is room. What writes to it runs until it ends.
+    /// Opens a stream, while there is room. What writes to it runs until it ends, or until the
+    /// credential of the caller is good no more.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Overloaded`] where too many are open.
+    /// [`ServiceError::Overloaded`] where too many are open, and [`ServiceError::AllowanceSpent`]
+    /// where the caller has too many.
     pub(crate) fn open<T, W>(
         &self,
-        line: &Line,
+        caller: &Caller,
         write: impl FnOnce(Sender<T>) -> W,
     ) -> Result<Outgoing<T>, ServiceError>
     where
+        T: OnWire + Send + 'static,
         W: Future<Output = ()> + Send + 'static,
     {
+        let line = caller.line();
+        let hold = caller.hold_stream()?;
         let open = line.account.open_stream();
         let open = open.ok_or_else(ServiceError::overloaded)?;
         let queue = Arc::new(Queue {
@@ -65,8 +71,27 @@ impl Streams {
             clock: Arc::clone(&self.clock),
             reset: line.reset.clone(),
         };
-        self.tasks.spawn(write(sender).in_current_span());
-        Ok(Outgoing { queue, _open: open })
+        let guard = Sender {
+            queue: Arc::clone(&queue),
+            clock: Arc::clone(&self.clock),
+            reset: line.reset.clone(),
+        };
+        let (write, lost) = (write(sender), caller.lost());
+        let written = async move {
+            // The end is there before the writer goes, which would end the stream as well.
+            let void = async { guard.end(lost.await) };
+            tokio::select! {
+                () = write => return,
+                () = void => {}
+            }
+            guard.wait_or_reset().await;
+        };
+        self.tasks.spawn(written.in_current_span());
+        Ok(Outgoing {
+            queue,
+            _open: open,
+            _hold: hold,
+        })
     }
 }
 
@@ -179,7 +204,7 @@ impl<T: OnWire + Send + 'static> Sender<T> {
             pushed = pushed => pushed,
             () = self.queue.closed.cancelled() => Err(Gone),
             () = self.clock.sleep(limits::SLOW_CONSUMER_TIMEOUT) => {
-                self.cut().await;
+                self.cut(ServiceError::SlowConsumer).await;
                 Err(Gone)
             }
         }
@@ -203,15 +228,26 @@ impl<T: OnWire + Send + 'static> Sender<T> {
         Ok(Ok(()))
     }
 
-    /// Drops what waits for a reader that does not read, and tells it why as soon as it does. One
-    /// that does not even then is reset: the transport has things that wait for it as well.
-    async fn cut(&self) {
-        {
-            let mut state = self.queue.state();
-            state.messages = VecDeque::new();
-            state.bytes = 0;
+    /// Drops what waits for a reader, and tells it why as soon as it reads. One that does not even
+    /// then is reset: the transport has things that wait for it as well.
+    async fn cut(&self, error: ServiceError) {
+        self.end(error);
+        self.wait_or_reset().await;
+    }
+
+    /// Drops what waits for a reader, and ends the stream with an error.
+    fn end(&self, error: ServiceError) {
+        let mut state = self.queue.state();
+        state.messages = VecDeque::new();
+        state.bytes = 0;
+        if let End::Open = state.end {
+            state.end = End::With(Box::new(error.into()));
         }
-        self.fail(ServiceError::SlowConsumer).await;
+        state.wake();
+    }
+
+    /// Waits until the reader has seen the end of the stream, but not for long.
+    async fn wait_or_reset(&self) {
         tokio::select! {
             () = self.queue.closed.cancelled() => {}
             () = self.clock.sleep(limits::SLOW_CONSUMER_TIMEOUT) => self.reset.cancel(),
@@ -247,6 +283,7 @@ impl<T> Drop for Sender<T> {
 pub(crate) struct Outgoing<T> {
     queue: Arc<Queue<T>>,
     _open: OpenStream,
+    _hold: Option<[Hold; 2]>,
 }
 
 impl<T> Stream for Outgoing<T> {

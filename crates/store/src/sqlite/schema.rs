@@ -11,7 +11,7 @@ const FIRST_VERSION: i64 = 6;
 
 /// The migrations, oldest first. A migration that was released is never edited; a change is a new
 /// one.
-const MIGRATIONS: &[&str] = &[FIRST, CLOCK_STEPS];
+const MIGRATIONS: &[&str] = &[FIRST, CLOCK_STEPS, super::identities::TABLES];
 
 /// Games, their entries, and what must survive beside them.
 ///

@@ -1,5 +1,7 @@
 //! A store whose disk is slow or fails, when a test says so or by chance.
 
+mod identities;
+
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;

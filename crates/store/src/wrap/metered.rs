@@ -1,5 +1,7 @@
 //! A store that counts and times its calls.
 
+mod identities;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,6 +85,10 @@ enum Method {
     DownSpans,
     ClaimQuestions,
     SettleQuestion,
+    IssueToken,
+    RevokeToken,
+    Token,
+    Tokens,
     BackUp,
     Verify,
     Ready,
@@ -111,6 +117,10 @@ const NAMES: [&str; Method::Close as usize + 1] = [
     "down_spans",
     "claim_questions",
     "settle_question",
+    "issue_token",
+    "revoke_token",
+    "token",
+    "tokens",
     "back_up",
     "verify",
     "ready",

@@ -1,5 +1,7 @@
 //! A store behind an `Arc` is a store, so that wrappers go around a `dyn Store` too.
 
+mod identities;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -26,6 +26,7 @@ mod log;
 mod order;
 mod questions;
 mod refusals;
+mod tokens;
 
 pub(crate) use create::*;
 pub(crate) use deadlines::*;
@@ -37,6 +38,7 @@ pub(crate) use log::*;
 pub(crate) use order::*;
 pub(crate) use questions::*;
 pub(crate) use refusals::*;
+pub(crate) use tokens::*;
 
 /// Makes one test of each case of the suite.
 macro_rules! store_tests {
@@ -101,6 +103,9 @@ macro_rules! store_tests {
             holds_questions_that_are_claimed
             asks_again_at_once
             bounds_the_questions
+            keeps_tokens_as_they_were_issued
+            revokes_tokens_within_a_platform
+            lists_tokens_page_by_page
         }
     };
 }
