@@ -1,6 +1,7 @@
 //! A store that keeps quiet about the commits of others: what a second process on the same store
 //! sees of it. It can also lose answers, as a connection does that breaks behind a write.
 
+mod identities;
 mod work;
 
 use std::collections::HashMap;

@@ -204,6 +204,7 @@ fn stated() -> Vec<Stated> {
         "Limit of each value:",
         limits::LABEL_VALUE_BYTES_MAX,
     ));
+    stated.extend(of_tokens());
     let cursor = "WatchGamesRequest.after_cursor";
     stated.push((cursor, "Limit:", limits::CURSOR_BYTES_MAX));
     for field in [
@@ -265,6 +266,49 @@ fn of_perft() -> Vec<Stated> {
         stated.push((name, "Limit:", limits::PERFT_JOB_NAME_BYTES_MAX));
     }
     stated
+}
+
+/// The limits of tokens.
+fn of_tokens() -> [Stated; 9] {
+    [
+        (
+            "IssueTokenRequest.principal",
+            "Limit:",
+            limits::PRINCIPAL_BYTES_MAX,
+        ),
+        (
+            "IssueTokenRequest.game",
+            "Limit:",
+            limits::GAME_NAME_BYTES_MAX,
+        ),
+        (
+            "IssueTokenRequest.lifetime",
+            "Range:",
+            limits::TOKEN_LIFETIME_MIN.as_secs() as usize,
+        ),
+        ("TokenLabel.key", "Limit:", limits::LABEL_KEY_BYTES_MAX),
+        ("TokenLabel.value", "Limit:", limits::LABEL_VALUE_BYTES_MAX),
+        (
+            "ListTokensRequest.page_size",
+            "Default:",
+            limits::TOKENS_PAGE_DEFAULT,
+        ),
+        (
+            "ListTokensRequest.page_size",
+            "Limit:",
+            limits::TOKENS_PAGE_MAX,
+        ),
+        (
+            "ListTokensRequest.page_token",
+            "Limit:",
+            limits::PAGE_TOKEN_BYTES_MAX,
+        ),
+        (
+            "RevokeTokenRequest.name",
+            "Limit:",
+            limits::TOKEN_NAME_BYTES_MAX,
+        ),
+    ]
 }
 
 /// The limits of actions, clocks and what games are taken over with.

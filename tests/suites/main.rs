@@ -9,6 +9,7 @@
 //! | `rooms` | the directions between the crates, and their licences |
 //! | `tidy` | what is true of every source file |
 //! | `hostile` | one client that does its worst, beside one that is answered |
+//! | `identity` | roles, seats, platforms that are apart, credentials that are good no more |
 //! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
 //! | `jobs` | perft jobs: exact totals whatever is reported, limits, small counts |
 //! | `fleet` | workers as processes: exact whatever dies, nobody at work after a cancel, moves beside a job |
@@ -60,6 +61,7 @@ mod fleet;
 mod forgetting;
 mod grpcurl;
 mod hostile;
+mod identity;
 mod imports;
 mod interop;
 mod jobs;

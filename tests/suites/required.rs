@@ -25,6 +25,8 @@ const PLAY: &str = "/referee.v1.GameService/PlayGame";
 const EXPORT: &str = "/referee.v1.GameService/ExportGame";
 const EXPORT_PGN: &str = "/referee.v1.GameService/ExportPgn";
 const DELETE: &str = "/referee.v1.GameService/DeleteGame";
+const ISSUE: &str = "/referee.v1.TokenService/IssueToken";
+const REVOKE: &str = "/referee.v1.TokenService/RevokeToken";
 const IMPORT_PGN: &str = "/referee.v1.GameService/ImportPgn";
 
 /// Remarks on an action that are not made where they are left out, which is the ordinary case.
@@ -213,6 +215,18 @@ fn requests() -> Vec<Whole> {
         target: v1::Notation::San.into(),
         ..v1::ConvertNotationRequest::default()
     };
+    let issue = v1::IssueTokenRequest {
+        principal: "hall".into(),
+        role: v1::Role::Arbiter.into(),
+        label: Some(v1::TokenLabel {
+            key: "event".into(),
+            value: "open".into(),
+        }),
+        ..v1::IssueTokenRequest::default()
+    };
+    let revoke = v1::RevokeTokenRequest {
+        name: "tokens/0123456789abcdef".into(),
+    };
     let create = wire::create("", game()).encode_to_vec();
     let mut whole = vec![
         (CREATE, "CreateGameRequest", create),
@@ -229,6 +243,8 @@ fn requests() -> Vec<Whole> {
         (IMPORT_PGN, "ImportPgnRequest", import.encode_to_vec()),
         (UPDATE, "UpdateGameRequest", update.encode_to_vec()),
         (DELETE, "DeleteGameRequest", delete.encode_to_vec()),
+        (ISSUE, "IssueTokenRequest", issue.encode_to_vec()),
+        (REVOKE, "RevokeTokenRequest", revoke.encode_to_vec()),
         (VALIDATE, "ValidateMoveRequest", validate.encode_to_vec()),
         (CONVERT, "ConvertNotationRequest", convert.encode_to_vec()),
     ];

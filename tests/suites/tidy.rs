@@ -128,6 +128,16 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "a_platform_has_so_many_jobs_and_each_request_one",
         STORY,
     ),
+    (
+        "tests/suites/identity/platforms.rs",
+        "nothing_of_one_platform_shows_in_another",
+        STORY,
+    ),
+    (
+        "tests/suites/identity/seats.rs",
+        "not_yours_and_not_there_are_one_answer",
+        STORY,
+    ),
 ];
 
 /// Files of the product that read the clock of the machine, each with its reason.
@@ -179,6 +189,14 @@ const REAL_TIME: &[(&str, &str)] = &[
     (
         "tests/src/old_games/play.rs",
         "waits for what servers find by themselves",
+    ),
+    (
+        "tests/suites/identity/allowances.rs",
+        "places come back some time after their connections are gone",
+    ),
+    (
+        "tests/suites/identity/revoked.rs",
+        "a revocation counts within a time of the real binary",
     ),
     ("tests/src/pair.rs", "waits for signs of life of servers"),
     ("tests/src/process.rs", "waits for a process"),

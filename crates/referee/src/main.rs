@@ -30,6 +30,7 @@ use commands::paper::{CompletionsArguments, ManArguments};
 use commands::perft::PerftArguments;
 use commands::serve::ServeArguments;
 use commands::store::StoreArguments;
+use commands::token::TokenArguments;
 use commands::verify::VerifyArguments;
 use commands::worker::WorkerArguments;
 use exit::{Exit, Failure, Outcome};
@@ -85,6 +86,8 @@ enum Command {
     Verify(VerifyArguments),
     /// Copies stores and verifies them, in use or not.
     Store(StoreArguments),
+    /// Issues tokens, lists and revokes them.
+    Token(TokenArguments),
     /// Writes what a shell needs to complete command lines.
     Completions(CompletionsArguments),
     /// Writes the manual pages.
@@ -158,6 +161,7 @@ fn run_command(command: Command, matches: &ArgMatches) -> Outcome {
         Command::Export(export) => export.run(),
         Command::Verify(verify) => verify.run(),
         Command::Store(store) => store.run(),
+        Command::Token(token) => token.run(),
         Command::Completions(completions) => completions.run(command_line()),
         Command::Man(man) => man.run(command_line()),
     }

@@ -141,6 +141,38 @@ pub enum ServiceError {
         /// What does not hold.
         what: String,
     },
+    /// Nobody knows who calls.
+    CredentialRefused(Refusal),
+    /// Who calls may not do this.
+    RoleDenied {
+        /// What they may not do.
+        action: String,
+        /// The roles that would allow it.
+        roles: String,
+        /// Why, and the way out.
+        description: &'static str,
+    },
+    /// Who calls has taken as much as they may.
+    AllowanceSpent {
+        /// Whose allowance it is: of the principal or of the platform.
+        holder: &'static str,
+        /// What was taken.
+        what: &'static str,
+        /// How much of it there may be.
+        limit: u64,
+        /// When to come back.
+        retry_after: Duration,
+    },
+    /// There is no such token.
+    TokenNotFound {
+        /// Its resource name.
+        name: String,
+    },
+    /// The platform has as many tokens as it may.
+    TokensFull {
+        /// The limit.
+        limit: usize,
+    },
     /// The bytes of a message cannot be read.
     MalformedMessage {
         /// What is wrong with them.
@@ -156,6 +188,47 @@ pub enum ServiceError {
         /// Which one.
         what: String,
     },
+}
+
+/// Why a credential is not taken. What is said never has the credential in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is none.
+    Missing,
+    /// It has no form that is known.
+    Malformed,
+    /// Nobody knows it.
+    Unknown,
+    /// It is a certificate that stands for nobody.
+    Stranger,
+    /// It was revoked.
+    Revoked,
+    /// Its time is over.
+    Expired,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => {
+                "a credential is required: send the header `authorization: Bearer TOKEN`, with a \
+                 token of `referee token issue`"
+            }
+            Self::Malformed => {
+                "the header `authorization` is not understood; expected is `Bearer TOKEN`, once, \
+                 with a token as `referee token issue` prints it"
+            }
+            Self::Unknown => {
+                "the token is not known here; ask for one that is (`referee token issue`)"
+            }
+            Self::Stranger => {
+                "the certificate stands for nobody here; have its subject put into the file of \
+                 `--client-principals`, or send a token"
+            }
+            Self::Revoked => "the credential was revoked; ask for another",
+            Self::Expired => "the time of the credential is over; ask for another",
+        })
+    }
 }
 
 impl ServiceError {
@@ -297,6 +370,20 @@ impl fmt::Display for ServiceError {
             Self::ShuttingDown => f.write_str("the server is shutting down"),
             Self::StoreUnavailable { reason } => f.write_str(reason),
             Self::RecordDamaged { what } => write!(f, "the stored record is damaged: {what}"),
+            Self::CredentialRefused(refusal) => refusal.fmt(f),
+            Self::RoleDenied {
+                action,
+                description,
+                ..
+            } => write!(f, "{action}: {description}"),
+            Self::AllowanceSpent {
+                holder,
+                what,
+                limit,
+                ..
+            } => write!(f, "the {holder} has its {limit} {what}"),
+            Self::TokenNotFound { name } => write!(f, "there is no token {name}"),
+            Self::TokensFull { limit } => write!(f, "the platform has {limit} tokens, the limit"),
             Self::MalformedMessage { reason } => {
                 write!(f, "the bytes of a message cannot be read: {reason}")
             }

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod background;
 mod clock;
 mod error;
@@ -20,7 +21,11 @@ mod server;
 mod services;
 mod transport;
 
+pub use access::{
+    Access, Allowance, Allowances, OperatorToken, Rate, Role, Secret, SecretError, Subjects,
+    SubjectsError, is_platform,
+};
 pub use clock::{Clock, MachineClock, ManualClock, Sleep};
-pub use error::ServiceError;
+pub use error::{Refusal, ServiceError};
 pub use server::{Reload, ServeError, Server, ServerOptions};
 pub use transport::{DOMAIN, Inside, Tls, TlsError, TlsFiles, TlsPart, TlsState};

@@ -68,6 +68,86 @@ pub const ERROR_DESCRIPTION_BYTES_MAX: usize = 512;
 pub const ERROR_FIELDS_BYTES_MAX: usize = 4_096;
 /// When a client that was turned away for overload is told to come back.
 pub const RETRY_DELAY: Duration = Duration::from_millis(250);
+/// For how many seconds what may be taken in a second is kept.
+pub const ALLOWANCE_KEPT_SECONDS: u64 = 5;
+/// The callers of one connection on whose accounts it is.
+pub const CONNECTION_PAYERS_MAX: usize = 64;
+/// When who holds too much is told to come back.
+pub const HOLD_RETRY_DELAY: Duration = Duration::from_secs(1);
+/// The calls of a player or spectator in a second.
+pub const GUEST_CALLS_PER_SECOND_MAX: u64 = 50;
+/// The refused actions of a player or spectator in a second.
+pub const GUEST_REFUSALS_PER_SECOND_MAX: u64 = 5;
+/// The positions that the solver visits for a player or spectator in a second, in questions.
+pub const GUEST_SOLVER_NODES_PER_SECOND_MAX: u64 = 500_000;
+/// The bytes of requests of a player or spectator in a second.
+pub const GUEST_BYTES_PER_SECOND_MAX: u64 = 1 << 20;
+/// The open connections of a player or spectator.
+pub const GUEST_CONNECTIONS_MAX: usize = 16;
+/// The open streams of a player or spectator.
+pub const GUEST_STREAMS_MAX: usize = 64;
+/// The calls of another principal in a second.
+pub const PRINCIPAL_CALLS_PER_SECOND_MAX: u64 = 5_000;
+/// The refused actions of another principal in a second.
+pub const PRINCIPAL_REFUSALS_PER_SECOND_MAX: u64 = 500;
+/// The positions that the solver visits for another principal in a second, in questions.
+pub const PRINCIPAL_SOLVER_NODES_PER_SECOND_MAX: u64 = 2_000_000;
+/// The bytes of requests of another principal in a second.
+pub const PRINCIPAL_BYTES_PER_SECOND_MAX: u64 = 32 << 20;
+/// The open connections of another principal.
+pub const PRINCIPAL_CONNECTIONS_MAX: usize = 256;
+/// The open streams of another principal.
+pub const PRINCIPAL_STREAMS_MAX: usize = 10_000;
+/// The calls of a platform in a second.
+pub const PLATFORM_CALLS_PER_SECOND_MAX: u64 = 10_000;
+/// The refused actions of a platform in a second.
+pub const PLATFORM_REFUSALS_PER_SECOND_MAX: u64 = 1_000;
+/// The positions that the solver visits for a platform in a second, in questions.
+pub const PLATFORM_SOLVER_NODES_PER_SECOND_MAX: u64 = 4_000_000;
+/// The bytes of requests of a platform in a second.
+pub const PLATFORM_BYTES_PER_SECOND_MAX: u64 = 64 << 20;
+/// The open connections of a platform.
+pub const PLATFORM_CONNECTIONS_MAX: usize = 4_096;
+/// The open streams of a platform.
+pub const PLATFORM_STREAMS_MAX: usize = 25_000;
+/// The number of tokens on a page where the request names none.
+pub const TOKENS_PAGE_DEFAULT: usize = 50;
+/// The greatest number of tokens on a page.
+pub const TOKENS_PAGE_MAX: usize = referee_store::limits::PAGE_ROWS_MAX;
+/// The most tokens of one platform.
+pub const TOKENS_PER_PLATFORM_MAX: usize = referee_store::limits::TOKENS_PER_PLATFORM_MAX;
+/// The longest name of a principal, in bytes.
+pub const PRINCIPAL_BYTES_MAX: usize = referee_store::limits::PRINCIPAL_BYTES_MAX;
+/// The longest name of a platform, in bytes.
+pub const PLATFORM_BYTES_MAX: usize = referee_store::limits::PLATFORM_BYTES_MAX;
+/// The longest resource name of a token, in bytes.
+pub const TOKEN_NAME_BYTES_MAX: usize = referee_store::limits::TOKEN_ID_BYTES_MAX;
+/// How long a token counts where the request does not say: 90 days.
+pub const TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(90 * 86_400);
+/// The shortest time for which a token counts.
+pub const TOKEN_LIFETIME_MIN: Duration = Duration::from_secs(1);
+/// The longest time for which a token counts: ten years.
+pub const TOKEN_LIFETIME_MAX: Duration = Duration::from_secs(3_660 * 86_400);
+/// The shortest token of a file, in bytes: what is shorter can be guessed.
+pub const OPERATOR_TOKEN_BYTES_MIN: usize = 32;
+/// The longest token of a file, in bytes.
+pub const OPERATOR_TOKEN_BYTES_MAX: usize = 256;
+/// The longest file that maps certificates to principals, in bytes.
+pub const SUBJECTS_FILE_BYTES_MAX: usize = 1 << 20;
+/// The longest credential that a client may present, in bytes.
+pub const CREDENTIAL_BYTES_MAX: usize = 4_096;
+/// The credentials whose owners are remembered.
+pub const SESSIONS_KNOWN_MAX: usize = 16_384;
+/// How long they are, before the store is asked again. With
+/// [`SESSION_LOOK_INTERVAL`] it is within what a revocation may take: 15 s.
+pub const SESSION_KNOWN_TIME: Duration = Duration::from_secs(5);
+/// How often the credentials are looked up that streams stand on.
+pub const SESSION_LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// The credentials that are looked up at once, so that who tries secrets does not keep games from
+/// the store.
+pub const LOOKUPS_AT_ONCE_MAX: usize = 2;
+/// The credentials that wait to be looked up.
+pub const LOOKUPS_WAITING_MAX: usize = 1_024;
 /// The number of streams and calls that one connection may have open at once.
 pub const CONCURRENT_STREAMS_MAX: u32 = 1_000;
 /// The calls of the whole process that are not answered yet, and streams whose first message has

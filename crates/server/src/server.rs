@@ -11,6 +11,7 @@ use http::{Request, Response};
 use referee_api::v1::perft_service_server::PerftServiceServer;
 use referee_api::v1::rules_service_server::RulesServiceServer;
 use referee_api::v1::store_service_server::StoreServiceServer;
+use referee_api::v1::token_service_server::TokenServiceServer;
 use referee_api::worker::v1::worker_service_server::WorkerServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
@@ -25,6 +26,7 @@ use tonic_health::server::health_reporter;
 use tower::{Layer as _, Service};
 use uuid::Uuid;
 
+use crate::access::{Access, Allowances, Gate, OperatorToken, Subjects};
 use crate::background::{Background, readiness};
 use crate::clock::Clock;
 use crate::error::ServiceError;
@@ -33,7 +35,7 @@ use crate::limits;
 use crate::perft::PerftJobs;
 use crate::pool::{Solvers, Turns, WorkPool};
 use crate::services::{
-    GamesService, PerftService, RulesService, StoreKeeper, StreamingGames, WorkerDesk,
+    GamesService, PerftService, RulesService, StoreKeeper, StreamingGames, TokenKeeper, WorkerDesk,
 };
 use crate::transport::{
     CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, Tls, TransportErrorLayer, inside,
@@ -67,7 +69,16 @@ pub struct ServerOptions {
     pub tls: Option<Arc<Tls>>,
     /// What asks the server to look at the files of `tls` again.
     pub reload: Reload,
-    /// The platform whose games everybody acts on, as long as nobody has to say who they are.
+    /// Whether callers have to say who they are.
+    pub access: Access,
+    /// What each principal and each platform may take, where they have to say who they are.
+    pub allowances: Allowances,
+    /// Whose the certificates of clients are; without it they say nothing.
+    pub subjects: Option<Subjects>,
+    /// The token of the first operator, beside those in the store.
+    pub operator_token: Option<OperatorToken>,
+    /// The platform whose games everybody acts on, where nobody has to say who they are; and
+    /// operators, where they name no other.
     pub platform: String,
     /// The most bytes that games in memory may take.
     pub cache_bytes_max: usize,
@@ -90,6 +101,10 @@ impl Default for ServerOptions {
             sort_folder: std::env::temp_dir(),
             tls: None,
             reload: Reload::default(),
+            access: Access::Open,
+            allowances: Allowances::default(),
+            subjects: None,
+            operator_token: None,
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
@@ -221,11 +236,18 @@ impl Server {
         readiness::begin(&health).await;
         // From the signal on it says that nothing is served.
         let ready = tasks.spawn(readiness::run(store, heartbeat, health, stop.clone()));
-        let layered = |routes: Routes| {
-            let service = TransportErrorLayer.layer(routes);
-            CallerLayer::open(&self.options.platform).layer(service)
+        let gate = self.gate();
+        tasks.spawn(Arc::clone(&gate).run(stop.clone()));
+        let layered = |routes: Routes, callers: &CallerLayer| {
+            callers.layer(TransportErrorLayer.layer(routes))
         };
-        let (service, worker_service) = (layered(routes), layered(worker_routes));
+        let own = CallerLayer::own_worker(Arc::clone(&gate));
+        let callers = CallerLayer::new(gate);
+        let services = Services {
+            of_all: layered(routes, &callers),
+            from_inside: layered(worker_routes.clone(), &own),
+            of_workers: layered(worker_routes, &callers),
+        };
         let ledger = Ledger::new(Capacity {
             connections: self.options.connections_max,
             calls: limits::CALLS_PENDING_MAX,
@@ -242,7 +264,7 @@ impl Server {
             inside: self.inside.1,
             tls,
         };
-        let serving = doors.serve(ledger, (service, worker_service), stop.clone());
+        let serving = doors.serve(ledger, services, stop.clone());
         tokio::pin!(serving);
         // The door is closed with the signal, and connections go when their calls have ended.
         let is_served = tokio::select! {
@@ -291,6 +313,19 @@ impl Server {
         games.await.map(Arc::new).map_err(ServeError::Store)
     }
 
+    /// What knows callers.
+    fn gate(&self) -> Arc<Gate> {
+        Arc::new(Gate::new(
+            self.options.access,
+            &self.options.platform,
+            self.options.operator_token,
+            self.options.subjects.clone(),
+            self.options.allowances,
+            self.store.clone(),
+            Arc::clone(&self.clock),
+        ))
+    }
+
     fn begin_perft(&self) -> Arc<PerftJobs> {
         let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
         let folder = self.options.sort_folder.clone();
@@ -331,6 +366,7 @@ impl Server {
             .accept_compressed(CompressionEncoding::Gzip)
             .accept_compressed(CompressionEncoding::Zstd)
             .max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
+        let tokens = TokenKeeper::new(self.store.clone(), Arc::clone(&self.clock));
         let (v1, v1alpha) = (reflection(), reflection());
         Ok(Routes::new(rules)
             .add_service(StreamingGames::new(games))
@@ -342,6 +378,12 @@ impl Server {
             )
             .add_service(
                 PerftServiceServer::new(perft)
+                    .accept_compressed(CompressionEncoding::Gzip)
+                    .accept_compressed(CompressionEncoding::Zstd)
+                    .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
+            )
+            .add_service(
+                TokenServiceServer::new(tokens)
                     .accept_compressed(CompressionEncoding::Gzip)
                     .accept_compressed(CompressionEncoding::Zstd)
                     .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
@@ -359,6 +401,13 @@ fn worker_service(desk: WorkerDesk) -> WorkerServiceServer<WorkerDesk> {
         .max_decoding_message_size(limits::MESSAGE_BYTES_MAX)
 }
 
+/// What is served by which door.
+struct Services<S> {
+    of_all: S,
+    of_workers: S,
+    from_inside: S,
+}
+
 /// Where connections come in.
 struct Doors {
     listener: TcpListener,
@@ -370,27 +419,26 @@ struct Doors {
 impl Doors {
     /// Serves all of them until the server stops: the one with everything, the others with what
     /// workers need.
-    async fn serve<S>(self, ledger: Arc<Ledger>, services: (S, S), stop: CancellationToken)
+    async fn serve<S>(self, ledger: Arc<Ledger>, services: Services<S>, stop: CancellationToken)
     where
         S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
         S: Clone + Send + Sync + 'static,
         S::Future: Send,
     {
-        let (service, worker_service) = services;
         let from_inside = serve_inside(
             self.inside,
             Arc::clone(&ledger),
-            worker_service.clone(),
+            services.from_inside,
             stop.clone(),
         );
         let of_workers = async {
             if let Some(listener) = self.worker_listener {
                 let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
-                serve(listener, tls, ledger, worker_service, stop.clone()).await;
+                serve(listener, tls, ledger, services.of_workers, stop.clone()).await;
             }
         };
         let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
-        let of_all = serve(self.listener, tls, ledger, service, stop.clone());
+        let of_all = serve(self.listener, tls, ledger, services.of_all, stop.clone());
         tokio::join!(of_all, of_workers, from_inside);
     }
 }

@@ -3,11 +3,15 @@
 use crate::deadlines::Postponement;
 use crate::error::{InvalidField, Problem};
 use crate::games::{Append, Deletion, GameKey, ListFilter, NewGame, PrivateText, Write};
+use crate::identities::{NewToken, TokenScope};
 use crate::limits;
 use crate::work::{Counting, JobKey, NewJob, NewSession, NewTask, TaskReport};
 
 /// What a write costs in a queue beside its payload: rounded up from its fixed parts.
 pub(crate) const FIXED_BYTES: usize = 512;
+
+/// What a token costs in a queue: rounded up from the limits of its fields.
+pub(crate) const TOKEN_BYTES: usize = 2 * FIXED_BYTES;
 
 /// Checks a game to create.
 pub(crate) fn new_game(game: &NewGame) -> Result<(), InvalidField> {
@@ -51,6 +55,26 @@ pub(crate) fn deletion(deletion: &Deletion) -> Result<(), InvalidField> {
 /// Checks a postponement.
 pub(crate) fn postponement(postponement: &Postponement) -> Result<(), InvalidField> {
     key(&postponement.key)
+}
+
+/// Checks a token to issue.
+pub(crate) fn new_token(token: &NewToken) -> Result<(), InvalidField> {
+    required("id", &token.id, limits::TOKEN_ID_BYTES_MAX)?;
+    required("principal", &token.principal, limits::PRINCIPAL_BYTES_MAX)?;
+    required("platform", &token.platform, limits::PLATFORM_BYTES_MAX)?;
+    required("issuer", &token.issuer, limits::PRINCIPAL_BYTES_MAX)?;
+    match &token.scope {
+        TokenScope::Platform => Ok(()),
+        TokenScope::Game { game, .. } => required("scope.game", game, limits::GAME_BYTES_MAX),
+        TokenScope::Label { key, value } => {
+            required("scope.label.key", key, limits::LABEL_KEY_BYTES_MAX)?;
+            at_most(
+                "scope.label.value",
+                value.len(),
+                limits::LABEL_VALUE_BYTES_MAX,
+            )
+        }
+    }
 }
 
 /// Checks the filter of a list.

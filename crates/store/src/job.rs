@@ -5,6 +5,7 @@ mod work;
 use crate::deadlines::{DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
 use crate::games::{Append, Appended, Created, Deletion, GameKey, NewGame, Tombstone, Write};
+use crate::identities::{IssueError, NewToken, TokenRow};
 use crate::liveness::{Beat, Beaten};
 use crate::pending::Pending;
 use crate::questions::OpenQuestion;
@@ -26,6 +27,8 @@ pub(crate) enum Job {
     Beat(Pending<Beat, Beaten, Fault>),
     SetBack(Pending<StepBack, Vec<i64>, Fault>),
     Work(WorkJob),
+    IssueToken(Pending<NewToken, TokenRow, IssueError>),
+    RevokeToken(Pending<Revocation, Option<TokenRow>, Fault>),
 }
 
 /// A claim on games that are due; see [`Deadlines::claim_due`](crate::Deadlines::claim_due).
@@ -53,6 +56,15 @@ pub(crate) struct StepBack {
     pub(crate) step_max_us: i64,
 }
 
+/// A token that is to be revoked; see
+/// [`Identities::revoke_token`](crate::Identities::revoke_token).
+#[derive(Debug)]
+pub(crate) struct Revocation {
+    pub(crate) id: String,
+    pub(crate) platform: Option<String>,
+    pub(crate) at_us: i64,
+}
+
 /// The same expression for the question of every job.
 macro_rules! each {
     ($job:expr, $pending:ident => $result:expr) => {
@@ -67,6 +79,8 @@ macro_rules! each {
             Job::Beat($pending) => $result,
             Job::SetBack($pending) => $result,
             Job::Work($pending) => $result,
+            Job::IssueToken($pending) => $result,
+            Job::RevokeToken($pending) => $result,
         }
     };
 }
@@ -84,7 +98,9 @@ impl Job {
             | Self::ClaimQuestions(_)
             | Self::Beat(_)
             | Self::SetBack(_)
-            | Self::Work(_) => None,
+            | Self::Work(_)
+            | Self::IssueToken(_)
+            | Self::RevokeToken(_) => None,
         }
     }
 

@@ -19,7 +19,8 @@
 //! answered.
 //!
 //! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
-//! [`Deadlines`], [`Liveness`], [`Questions`], [`Work`], [`Upkeep`]. Entries are hash-chained from
+//! [`Deadlines`], [`Liveness`], [`Questions`], [`Work`], [`Identities`], [`Upkeep`]. Entries are
+//! hash-chained from
 //! the name and genesis of their game; see [`chain`].
 //!
 //! [`SqliteStore`] is the embedded engine: one file, and one commit for everything that waits.
@@ -35,6 +36,7 @@ mod deadlines;
 mod error;
 mod games;
 mod histogram;
+mod identities;
 mod job;
 pub mod limits;
 mod liveness;
@@ -57,6 +59,7 @@ pub use games::{
     StoredEntry, Tombstone, Write, whole,
 };
 pub use histogram::Quantiles;
+pub use identities::{Identities, IssueError, NewToken, TokenRow, TokenScope};
 pub use liveness::{Beat, Beaten, DownSpan, Liveness, ReplicaId};
 pub use log::{Change, ChangePage, Log, LogCursor, TailEntry, TailPage};
 pub use questions::{OpenQuestion, Questions};

@@ -8,6 +8,16 @@ use std::time::Duration;
 /// The longest name of a platform, in bytes.
 pub const PLATFORM_BYTES_MAX: usize = 128;
 
+/// The longest id of a token, in bytes.
+pub const TOKEN_ID_BYTES_MAX: usize = 64;
+
+/// The longest name of a principal, in bytes.
+pub const PRINCIPAL_BYTES_MAX: usize = 128;
+
+/// The most tokens of one platform, those that were revoked or ran out included until there is need
+/// of their room.
+pub const TOKENS_PER_PLATFORM_MAX: usize = 10_000;
+
 /// The longest name of a game, in bytes.
 pub const GAME_BYTES_MAX: usize = 255;
 
@@ -49,8 +59,9 @@ pub const REFUSALS_PER_SCOPE_MAX: i64 = 4_096;
 /// The most states in one [`ListFilter`](crate::ListFilter).
 pub const FILTER_STATES_MAX: usize = 16;
 
-/// The most labels in one [`ListFilter`](crate::ListFilter).
-pub const FILTER_LABELS_MAX: usize = 8;
+/// The most labels in one [`ListFilter`](crate::ListFilter): those that a client may name, and the
+/// one that its credential is confined to.
+pub const FILTER_LABELS_MAX: usize = 9;
 
 /// The most rows in one page of any read; a higher `limit` is read as this one.
 pub const PAGE_ROWS_MAX: usize = 1_000;

@@ -6,6 +6,7 @@ use crate::ack::{Ack, Read};
 use crate::deadlines::Deadlines;
 use crate::error::Fault;
 use crate::games::Games;
+use crate::identities::Identities;
 use crate::liveness::Liveness;
 use crate::log::Log;
 use crate::questions::Questions;
@@ -16,7 +17,9 @@ use crate::work::Work;
 ///
 /// Each part of a program takes the facet that it needs: `Arc<dyn Store>` becomes
 /// `Arc<dyn Games>` by itself.
-pub trait Store: Games + Log + Deadlines + Liveness + Questions + Work + Upkeep + 'static {
+pub trait Store:
+    Games + Log + Deadlines + Liveness + Questions + Work + Identities + Upkeep + 'static
+{
     /// Returns whether the store can be used now. It asks the engine.
     ///
     /// # Errors

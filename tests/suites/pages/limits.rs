@@ -28,6 +28,72 @@ fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs())
 }
 
+/// What each caller and each platform may take.
+fn allowances() -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "GUEST_CALLS_PER_SECOND_MAX",
+            count(l::GUEST_CALLS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "GUEST_REFUSALS_PER_SECOND_MAX",
+            count(l::GUEST_REFUSALS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "GUEST_SOLVER_NODES_PER_SECOND_MAX",
+            count(l::GUEST_SOLVER_NODES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "GUEST_BYTES_PER_SECOND_MAX",
+            bytes(l::GUEST_BYTES_PER_SECOND_MAX as usize),
+        ),
+        ("GUEST_CONNECTIONS_MAX", count(l::GUEST_CONNECTIONS_MAX)),
+        ("GUEST_STREAMS_MAX", count(l::GUEST_STREAMS_MAX)),
+        (
+            "PRINCIPAL_CALLS_PER_SECOND_MAX",
+            count(l::PRINCIPAL_CALLS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PRINCIPAL_REFUSALS_PER_SECOND_MAX",
+            count(l::PRINCIPAL_REFUSALS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PRINCIPAL_SOLVER_NODES_PER_SECOND_MAX",
+            count(l::PRINCIPAL_SOLVER_NODES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PRINCIPAL_BYTES_PER_SECOND_MAX",
+            bytes(l::PRINCIPAL_BYTES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PRINCIPAL_CONNECTIONS_MAX",
+            count(l::PRINCIPAL_CONNECTIONS_MAX),
+        ),
+        ("PRINCIPAL_STREAMS_MAX", count(l::PRINCIPAL_STREAMS_MAX)),
+        (
+            "PLATFORM_CALLS_PER_SECOND_MAX",
+            count(l::PLATFORM_CALLS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PLATFORM_REFUSALS_PER_SECOND_MAX",
+            count(l::PLATFORM_REFUSALS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PLATFORM_SOLVER_NODES_PER_SECOND_MAX",
+            count(l::PLATFORM_SOLVER_NODES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PLATFORM_BYTES_PER_SECOND_MAX",
+            bytes(l::PLATFORM_BYTES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PLATFORM_CONNECTIONS_MAX",
+            count(l::PLATFORM_CONNECTIONS_MAX),
+        ),
+        ("PLATFORM_STREAMS_MAX", count(l::PLATFORM_STREAMS_MAX)),
+    ]
+}
+
 fn bounds() -> BTreeMap<&'static str, String> {
     [
         ("CONNECTIONS_MAX", count(l::CONNECTIONS_MAX)),
@@ -95,6 +161,7 @@ fn bounds() -> BTreeMap<&'static str, String> {
         ("CACHE_BYTES_MAX", bytes(l::CACHE_BYTES_MAX)),
     ]
     .into_iter()
+    .chain(allowances())
     .chain(of_perft())
     .collect()
 }

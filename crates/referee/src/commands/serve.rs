@@ -12,10 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::builder::BoolishValueParser;
 use clap::{ArgMatches, Args};
 use referee_record::RecordKey;
 use referee_server::limits::CONNECTIONS_MAX;
-use referee_server::{MachineClock, Reload, Server, ServerOptions, Tls};
+use referee_server::{
+    Access, MachineClock, OperatorToken, Reload, Server, ServerOptions, Subjects, Tls,
+};
 use referee_store::{SqliteStore, Store};
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
@@ -29,7 +32,7 @@ use crate::log::log_panics;
 use crate::printable::standard_output;
 use listening::ListenArguments;
 use own_worker::{OwnWorker, OwnWorkerArguments};
-use settings::{check_store, read_folder, read_key};
+use settings::{check_store, read_folder, read_key, read_operator_token};
 use signals::Signals;
 
 /// The command line of `referee serve`.
@@ -62,6 +65,18 @@ pub(crate) struct ServeArguments {
     /// are made.
     #[arg(long, value_name = "FOLDER", env = "REFEREE_BACKUP_FOLDER", value_parser = read_folder)]
     backup_folder: Option<PathBuf>,
+    /// Whether callers have to say who they are, by a token of `referee token issue`. Default: where
+    /// other machines reach the address, but for `--insecure-listen`.
+    #[arg(
+        long,
+        env = "REFEREE_REQUIRE_CREDENTIALS",
+        value_parser = BoolishValueParser::new()
+    )]
+    require_credentials: bool,
+    /// A file with the token of the first operator: one line of 32 to 256 printable characters, such
+    /// as `openssl rand -base64 32` writes. Callers have to say who they are then.
+    #[arg(long, value_name = "FILE", env = "REFEREE_OPERATOR_TOKEN_FILE")]
+    operator_token_file: Option<PathBuf>,
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
     #[arg(long, short, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -82,6 +97,9 @@ struct Prepared {
     addresses: Vec<SocketAddr>,
     /// The addresses for workers, and the name that they come from.
     worker_addresses: Option<(Vec<SocketAddr>, String)>,
+    access: Access,
+    operator_token: Option<OperatorToken>,
+    subjects: Option<Subjects>,
 }
 
 impl ServeArguments {
@@ -127,7 +145,22 @@ impl ServeArguments {
         let addresses = self.listen.addresses()?;
         let worker_addresses = self.listen.worker_addresses()?;
         let record_key = self.signing_key.as_deref().map(read_key).transpose();
+        let operator = self.operator_token_file.as_deref();
+        let operator = operator.map(read_operator_token).transpose();
+        let operator_token = operator.map_err(Failure::Trouble)?;
+        let subjects = self.listen.read_subjects()?;
+        let is_required = self.require_credentials
+            || operator_token.is_some()
+            || subjects.is_some()
+            || self.listen.wants_credentials(&addresses);
+        let access = match is_required {
+            true => Access::Credentials,
+            false => Access::Open,
+        };
         Ok(Prepared {
+            access,
+            operator_token,
+            subjects,
             record_key: record_key.map_err(Failure::Trouble)?,
             tls: self.listen.read_tls()?,
             addresses,
@@ -190,6 +223,9 @@ impl ServeArguments {
             backup_folder: self.backup_folder,
             sort_folder,
             tls: prepared.tls,
+            access: prepared.access,
+            operator_token: prepared.operator_token,
+            subjects: prepared.subjects,
             reload,
             ..ServerOptions::default()
         };

@@ -16,13 +16,14 @@ use crate::limits;
 
 /// The names that health is asked for, each with whether the store is needed for it: the empty one
 /// for the whole server, each service, and two for probes. A process that cannot write is alive.
-const HEALTH_NAMES: [(&str, bool); 8] = [
+const HEALTH_NAMES: [(&str, bool); 9] = [
     ("", true),
     ("referee.v1.RulesService", false),
     ("referee.v1.GameService", true),
     ("referee.v1.StoreService", true),
     ("referee.v1.PerftService", true),
     ("referee.worker.v1.WorkerService", true),
+    ("referee.v1.TokenService", true),
     ("readiness", true),
     ("liveness", false),
 ];

@@ -9,7 +9,6 @@ use referee_store::{ListCursor, ListFilter};
 use sha2::{Digest, Sha256};
 
 use crate::error::ServiceError;
-use crate::games::GameRegistry;
 use crate::limits;
 use crate::transport::Caller;
 
@@ -28,9 +27,10 @@ pub(super) async fn list(
         limits::GAMES_PAGE_MAX,
     );
     check_token(&request.page_token, &mut fields);
-    let filter = read_filter(request.filter.as_ref(), &mut fields);
+    let mut filter = read_filter(request.filter.as_ref(), &mut fields);
     fields.finish()?;
-    let scope = filter_scope(request.filter.as_ref());
+    let scope = filter_scope(caller, request.filter.as_ref());
+    filter.labels = caller.list_labels(filter.labels)?;
     let mut cursor = match read_token(&request.page_token, &scope)?.as_deref() {
         None => None,
         Some(&[create_time_us, id]) => Some(ListCursor { create_time_us, id }),
@@ -81,11 +81,11 @@ pub(super) async fn list(
 
 /// Lists the events of a game, oldest first.
 pub(super) async fn list_events(
-    registry: &GameRegistry,
+    service: &GamesService,
     caller: &Caller,
     request: &v1::ListGameEventsRequest,
 ) -> Result<v1::ListGameEventsResponse, ServiceError> {
-    let key = GamesService::key(caller, "parent", &request.parent)?;
+    let key = service.key(caller, "parent", &request.parent).await?;
     let mut fields = Fields::default();
     let size = fields.page_size(
         request.page_size,
@@ -94,12 +94,13 @@ pub(super) async fn list_events(
     );
     check_token(&request.page_token, &mut fields);
     fields.finish()?;
-    let scope = format!("events/{}", key.game);
+    let scope = format!("events/{}", short_hash(caller, key.game.as_bytes()));
     let mut after = match read_token(&request.page_token, &scope)?.as_deref() {
         None => 0,
         Some(&[after]) if after >= 0 => after,
         Some(_) => return Err(ServiceError::InvalidPageToken),
     };
+    let registry = &service.games.registry;
     let records = registry.records();
     let Some(head) = records.head(&key).await? else {
         return Err(registry.missing(&key).await);
@@ -171,20 +172,27 @@ pub(super) fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields)
 }
 
 /// What a list of games is about.
-fn filter_scope(filter: Option<&v1::GameFilter>) -> String {
-    scope_of("games", &filter.cloned().unwrap_or_default())
+fn filter_scope(caller: &Caller, filter: Option<&v1::GameFilter>) -> String {
+    scope_of("games", caller, &filter.cloned().unwrap_or_default())
 }
 
-/// What a list is about: a token of one filter is none for another.
-pub(super) fn scope_of(what: &str, filter: &impl Message) -> String {
-    let bytes = filter.encode_to_vec();
-    let hash = Sha256::digest(bytes);
-    let hash: String = hash
-        .iter()
+/// What a list is about: a token of one filter is none for another, nor one of one platform for
+/// another.
+pub(super) fn scope_of(what: &str, caller: &Caller, filter: &impl Message) -> String {
+    format!("{what}/{}", short_hash(caller, &filter.encode_to_vec()))
+}
+
+/// Tells apart what a page token is about, by the platform and something else.
+fn short_hash(caller: &Caller, of: &[u8]) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update((caller.platform().len() as u64).to_be_bytes());
+    hasher.update(caller.platform());
+    hasher.update(of);
+    let hash = hasher.finalize();
+    hash.iter()
         .take(8)
         .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("{what}/{hash}")
+        .collect()
 }
 
 pub(super) fn check_token(token: &str, fields: &mut Fields) {

@@ -132,7 +132,7 @@ impl PerftService {
             states: request.states.clone(),
             ..v1::ListPerftJobsRequest::default()
         };
-        let scope = scope_of("perft", &filter);
+        let scope = scope_of("perft", caller, &filter);
         let after = match read_token(&request.page_token, &scope)?.as_deref() {
             None => None,
             Some(&[create_us, id]) => Some(JobCursor { create_us, id }),
@@ -252,7 +252,7 @@ impl v1::perft_service_server::PerftService for PerftService {
         fields.finish().map_err(ServiceError::from)?;
         let key = self.find(&caller, &request.name).await?.key;
         let service = self.clone();
-        let stream = self.streams.open(caller.line(), |sender| async move {
+        let stream = self.streams.open(&caller, |sender| async move {
             let sent = tokio::select! {
                 sent = service.send_all(key, interval, &sender) => sent,
                 () = service.stop.cancelled() => Err(ServiceError::ShuttingDown),

@@ -11,6 +11,7 @@ use referee_store::GameKey;
 use tonic::Streaming;
 use tracing::Instrument;
 
+use super::permit::{check_action, check_seat, note_refusal};
 use super::service::{GamesService, check_after, read_corrections, read_heartbeat};
 use super::watch::{EVENT_FIELD, game_end, heartbeat};
 use crate::error::ServiceError;
@@ -25,28 +26,31 @@ pub(super) fn open(
     mut actions: Streaming<v1::PlayGameRequest>,
 ) -> Result<Outgoing<Frame>, ServiceError> {
     service.check_running()?;
-    let (games, stop) = (service.games.clone(), service.stop.clone());
-    let line = caller.line().clone();
-    service.streams.open_pending(&line, |sender| async move {
-        let played = async {
-            let joined = tokio::select! {
-                joined = Join::read(&games, &caller, &mut actions) => joined,
-                () = games.clock.sleep(limits::FIRST_MESSAGE_TIMEOUT) => {
-                    Err(ServiceError::DeadlineExceeded)
+    let (own, stop) = (service.clone(), service.stop.clone());
+    let stands_on = caller.clone();
+    service
+        .streams
+        .open_pending(&stands_on, |sender| async move {
+            let games = &own.games;
+            let played = async {
+                let joined = tokio::select! {
+                    joined = Join::read(&own, &caller, &mut actions) => joined,
+                    () = games.clock.sleep(limits::FIRST_MESSAGE_TIMEOUT) => {
+                        Err(ServiceError::DeadlineExceeded)
+                    }
+                };
+                let begun = joined.and_then(|join| sender.begin().map(|()| join));
+                match begun {
+                    Ok(join) => play(games, &caller, join, actions, &sender).await,
+                    Err(error) => sender.fail(error).await,
                 }
             };
-            let begun = joined.and_then(|join| sender.begin().map(|()| join));
-            match begun {
-                Ok(join) => play(&games, &caller, join, actions, &sender).await,
-                Err(error) => sender.fail(error).await,
+            tokio::select! {
+                () = played => {}
+                () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
+                () = sender.closed() => {}
             }
-        };
-        tokio::select! {
-            () = played => {}
-            () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
-            () = sender.closed() => {}
-        }
-    })
+        })
 }
 
 /// What the first message of a stream asks for.
@@ -59,7 +63,7 @@ struct Join {
 impl Join {
     /// Reads the first message of a stream.
     async fn read(
-        games: &Games,
+        service: &GamesService,
         caller: &Caller,
         actions: &mut Streaming<v1::PlayGameRequest>,
     ) -> Result<Join, ServiceError> {
@@ -72,7 +76,7 @@ impl Join {
                 });
             }
         };
-        let key = GamesService::key(caller, "join.name", &first.name)?;
+        let key = service.key(caller, "join.name", &first.name).await?;
         let mut fields = Fields::default();
         let seat = fields.choice("join.seat", first.seat);
         if !matches!(seat, v1::Seat::White | v1::Seat::Black | v1::Seat::Arbiter) {
@@ -92,7 +96,8 @@ impl Join {
             heartbeat,
             corrections,
         };
-        let follower = games.follow(&key, wish).await?;
+        check_seat(caller, "join.seat", seat)?;
+        let follower = service.games.follow(&key, wish).await?;
         Ok(Join {
             key,
             seat,
@@ -166,7 +171,7 @@ async fn play(
                         principal: Arc::clone(caller.principal()),
                     };
                     let span = tracing::info_span!("action", request_id = action.request_id);
-                    let answer = answer(games, &key, seat, action, arrival);
+                    let answer = answer(games, (caller, &key, seat), action, arrival);
                     judged = Some(Box::pin(answer.instrument(span)));
                 }
                 Ok(Some(v1::play_game_request::Kind::Join(_))) => {
@@ -195,16 +200,16 @@ async fn wait_for(judged: &mut Option<Judged<'_>>) -> v1::ActionAnswer {
 /// Puts an action to the referee, and answers whatever comes of it.
 async fn answer(
     games: &Games,
-    key: &GameKey,
-    seat: v1::Seat,
+    (caller, key, seat): (&Caller, &GameKey, v1::Seat),
     action: v1::Action,
     arrival: Arrival,
 ) -> v1::ActionAnswer {
     let request_id = action.request_id.clone();
     let judged = if action.seat == i32::from(seat) {
-        match read_action(&action) {
+        let allowed = check_action(caller, &action);
+        match allowed.and_then(|()| read_action(&action).map_err(ServiceError::from)) {
             Ok(submitted) => games.submit(key.clone(), action, submitted, arrival).await,
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     } else {
         Err(ServiceError::field(
@@ -213,12 +218,15 @@ async fn answer(
         ))
     };
     match judged {
-        Ok(response) => v1::ActionAnswer {
-            request_id,
-            ruling: response.ruling,
-            error: None,
-            sequence: response.sequence,
-        },
+        Ok(response) => {
+            note_refusal(caller, &response);
+            v1::ActionAnswer {
+                request_id,
+                ruling: response.ruling,
+                error: None,
+                sequence: response.sequence,
+            }
+        }
         Err(error) => v1::ActionAnswer {
             request_id,
             ruling: None,

@@ -22,7 +22,7 @@ use tonic::Streaming;
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
-use crate::transport::{Line, Outgoing, Sender, Streams, read_fault};
+use crate::transport::{Caller, Outgoing, Sender, Streams, read_fault};
 
 /// Verifies texts, some at once.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ impl Verifier {
     /// Answers a stream of pieces with a stream of verdicts.
     pub(super) fn answer(
         &self,
-        line: &Line,
+        caller: &Caller,
         pieces: Streaming<v1::VerifyGamesRequest>,
     ) -> Result<Outgoing<v1::VerifyGamesResponse>, ServiceError> {
         let (open, stop) = (Arc::clone(&self.open), self.stop.clone());
@@ -53,7 +53,7 @@ impl Verifier {
             clock: Arc::clone(self.streams.clock()),
         };
         self.streams
-            .open_pending(line, |sender| verify(pieces, sender, open, stop))
+            .open_pending(caller, |sender| verify(pieces, sender, open, stop))
     }
 }
 

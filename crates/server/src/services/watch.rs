@@ -21,7 +21,7 @@ pub(super) async fn watch(
     request: &v1::WatchGameRequest,
 ) -> Result<Outgoing<Frame>, ServiceError> {
     service.check_running()?;
-    let key = GamesService::key(caller, "name", &request.name)?;
+    let key = service.key(caller, "name", &request.name).await?;
     let mut fields = Fields::default();
     let interval = request.heartbeat_interval;
     let heartbeat = read_heartbeat(&mut fields, "heartbeat_interval", interval);
@@ -35,7 +35,7 @@ pub(super) async fn watch(
     };
     let follower = service.games.follow(&key, wish).await?;
     let stop = service.stop.clone();
-    service.streams.open(caller.line(), |sender| async move {
+    service.streams.open(caller, |sender| async move {
         tokio::select! {
             () = send_all(follower, &sender) => {}
             () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,

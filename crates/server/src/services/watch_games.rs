@@ -35,14 +35,14 @@ pub(super) async fn watch(
     fields.finish()?;
     let games = WatchedGames {
         platform: caller.platform().to_owned(),
-        labels: request.labels.into_iter().collect(),
+        labels: caller.list_labels(request.labels.into_iter().collect())?,
     };
     let tail = service
         .games
         .follow_all(games, request.after_cursor, heartbeat)
         .await?;
     let stop = service.stop.clone();
-    service.streams.open(caller.line(), |sender| async move {
+    service.streams.open(caller, |sender| async move {
         tokio::select! {
             () = send_all(tail, &sender) => {}
             () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::future::{Future, pending, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
@@ -20,6 +20,7 @@ use tower::Service;
 use super::ledger::{Account, Place};
 use super::metered::{HeldMessage, Received, Sent};
 use super::tls::{ClientCertificate, VerifiedClient};
+use crate::access::Payer;
 use crate::error::ServiceError;
 use crate::limits;
 
@@ -37,8 +38,9 @@ pub(crate) struct Line {
     /// The account of the connection.
     pub(crate) account: Arc<Account>,
     /// Whose certificate the client showed, where it showed one.
-    #[expect(dead_code, reason = "nobody has to say yet who they are")]
     pub(crate) certificate: Option<Arc<ClientCertificate>>,
+    /// Whose account the bytes of the request go to, as soon as that is known.
+    pub(crate) payer: Arc<OnceLock<Payer>>,
     /// Cancelled, the stream of the call is reset, and whatever waits in it is dropped.
     pub(crate) reset: CancellationToken,
 }
@@ -215,11 +217,14 @@ where
                 return Ok(refused.map(|body| Sent::new(body, account, call)));
             };
             let held = HeldMessage::default();
+            let payer = Arc::<OnceLock<Payer>>::default();
             let mut request = request
-                .map(|body| Body::new(Received::new(body, Arc::clone(&account), held.clone())));
+                .map(|body| Received::new(body, Arc::clone(&account), held.clone()))
+                .map(|body| Body::new(body.paid_by(Arc::clone(&payer))));
             request.extensions_mut().insert(Line {
                 account: Arc::clone(&account),
                 certificate,
+                payer,
                 reset: RESET.try_with(CancellationToken::clone).unwrap_or_default(),
             });
             poll_fn(|context| service.poll_ready(context)).await?;

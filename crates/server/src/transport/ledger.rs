@@ -16,6 +16,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::Payers;
 use crate::limits;
 
 /// How much there is for all connections together.
@@ -64,6 +65,8 @@ pub(crate) struct Account {
     /// The bodies that wait until less is unsent.
     waiting: Mutex<HashMap<u64, Waker>>,
     cut: CancellationToken,
+    /// Who calls over the connection.
+    payers: Payers,
 }
 
 impl fmt::Debug for Account {
@@ -127,6 +130,7 @@ impl Ledger {
             quiet_since_ms: AtomicU64::new(self.now_ms()),
             waiting: Mutex::default(),
             cut: CancellationToken::new(),
+            payers: Payers::default(),
         });
         accounts.insert(number, Arc::clone(&account));
         Some(Place(account))
@@ -313,6 +317,16 @@ impl Account {
     /// Waits until the connection has to give way to others.
     pub(crate) async fn cut(&self) {
         self.cut.cancelled().await;
+    }
+
+    /// Who calls over the connection.
+    pub(crate) fn payers(&self) -> &Payers {
+        &self.payers
+    }
+
+    /// The time since the start of the ledger, in microseconds.
+    pub(crate) fn counted_us(&self) -> i64 {
+        i64::try_from(self.ledger.start.elapsed().as_micros()).unwrap_or(i64::MAX)
     }
 
     /// Begins a call.

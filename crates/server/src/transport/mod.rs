@@ -17,7 +17,6 @@ mod tls;
 
 pub(crate) use self::accept::serve;
 pub(crate) use self::caller::{Caller, CallerLayer};
-pub(crate) use self::connection::Line;
 pub(crate) use self::errors::{TransportErrorLayer, read_fault};
 pub(crate) use self::frame::{Frame, FrameCodec};
 pub use self::inside::Inside;

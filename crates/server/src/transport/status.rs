@@ -147,17 +147,17 @@ impl ServiceError {
                 format!("{reason}; repeat the request with the same request_id"),
             ),
             Self::RecordDamaged { what } => damaged_parts(what),
+            Self::CredentialRefused(_)
+            | Self::RoleDenied { .. }
+            | Self::AllowanceSpent { .. }
+            | Self::TokenNotFound { .. }
+            | Self::TokensFull { .. } => self.access_parts(),
             Self::MalformedMessage { reason } => Parts::new(
                 Code::InvalidArgument,
                 Reason::MalformedMessage,
                 format!("the bytes of the request are no such message: {reason}"),
             ),
-            Self::MessageTooLarge { limit } => Parts::new(
-                Code::ResourceExhausted,
-                Reason::MessageTooLarge,
-                format!("the request is larger than {limit} bytes"),
-            )
-            .with("limit", limit),
+            Self::MessageTooLarge { limit } => too_large_parts(*limit),
             Self::InvariantBroken { what } => invariant_parts(what),
         }
     }
@@ -296,6 +296,61 @@ impl ServiceError {
         }
     }
 
+    /// What the contract says of credentials and of what they allow.
+    fn access_parts(&self) -> Parts {
+        use ErrorReason as Reason;
+        match self {
+            Self::CredentialRefused(refusal) => Parts::new(
+                Code::Unauthenticated,
+                Reason::CredentialRefused,
+                refusal.to_string(),
+            )
+            .with("header", "authorization"),
+            Self::RoleDenied {
+                action,
+                roles,
+                description,
+            } => Parts::new(
+                Code::PermissionDenied,
+                Reason::RoleDenied,
+                format!("{action}: {description}"),
+            )
+            .with("action", action)
+            .with("roles", roles),
+            Self::AllowanceSpent {
+                holder,
+                what,
+                limit,
+                retry_after,
+            } => Parts {
+                retry: Some(*retry_after),
+                ..Parts::new(
+                    Code::ResourceExhausted,
+                    Reason::AllowanceSpent,
+                    format!("the {holder} may have {limit} {what}, and has them; come back later"),
+                )
+            }
+            .with("holder", holder)
+            .with("limit", limit),
+            Self::TokenNotFound { name } => Parts::new(
+                Code::NotFound,
+                Reason::TokenNotFound,
+                format!("there is no token {name}"),
+            )
+            .with("name", name),
+            Self::TokensFull { limit } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::TokensFull,
+                format!(
+                    "the platform has {limit} tokens, as many as it may; revoke some, and their \
+                     room is used again"
+                ),
+            )
+            .with("limit", limit),
+            other => invariant_parts(&other.to_string()),
+        }
+    }
+
     /// Returns the error as it is sent within a stream that goes on: what a call would have failed
     /// with, the same details included.
     pub(crate) fn to_rpc_status(&self) -> tonic_types::Status {
@@ -315,6 +370,15 @@ fn overloaded_parts(retry_after: Duration) -> Parts {
         retry: Some(retry_after),
         ..Parts::new(Code::ResourceExhausted, ErrorReason::Overloaded, message)
     }
+}
+
+fn too_large_parts(limit: usize) -> Parts {
+    Parts::new(
+        Code::ResourceExhausted,
+        ErrorReason::MessageTooLarge,
+        format!("the request is larger than {limit} bytes"),
+    )
+    .with("limit", limit)
 }
 
 fn backup_parts(reason: &str, limit: Option<usize>) -> Parts {

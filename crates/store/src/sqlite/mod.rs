@@ -10,6 +10,7 @@ mod fault;
 mod file;
 mod guard;
 mod head;
+mod identities;
 mod index;
 mod keep;
 mod list;

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     CLOCK_STEPS,
     STATED_DEADLINES,
     super::work_tables::TABLES,
+    super::identities::TABLES,
 ];
 
 /// Games, their entries, and what must survive beside them.

@@ -204,6 +204,10 @@ impl Writer {
             }
             Job::Beat(pending) => pending.answer = Some(Ok(self.beat(pending.question)?)),
             Job::Work(job) => self.work(job)?,
+            Job::IssueToken(pending) => pending.answer = Some(self.issue(&pending.question)?),
+            Job::RevokeToken(pending) => {
+                pending.answer = Some(Ok(self.revoke(&pending.question)?));
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! A store whose disk is slow or fails, when a test says so or by chance.
 
+mod identities;
 mod work;
 
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! A store that counts and times its calls.
 
+mod identities;
 mod work;
 
 use std::path::PathBuf;
@@ -111,6 +112,10 @@ enum Method {
     LateCounts,
     Session,
     Sessions,
+    IssueToken,
+    RevokeToken,
+    Token,
+    Tokens,
     BackUp,
     Verify,
     Ready,
@@ -165,6 +170,10 @@ const NAMES: [&str; Method::Close as usize + 1] = [
     "late_counts",
     "session",
     "sessions",
+    "issue_token",
+    "revoke_token",
+    "token",
+    "tokens",
     "back_up",
     "verify",
     "ready",

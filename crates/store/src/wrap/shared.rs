@@ -1,5 +1,6 @@
 //! A store behind an `Arc` is a store, so that wrappers go around a `dyn Store` too.
 
+mod identities;
 mod work;
 
 use std::path::PathBuf;

@@ -26,6 +26,7 @@ mod log;
 mod order;
 mod questions;
 mod refusals;
+mod tokens;
 mod work;
 
 pub(crate) use create::*;
@@ -38,6 +39,7 @@ pub(crate) use log::*;
 pub(crate) use order::*;
 pub(crate) use questions::*;
 pub(crate) use refusals::*;
+pub(crate) use tokens::*;
 pub(crate) use work::*;
 
 /// Makes one test of each case of the suite.
@@ -120,6 +122,9 @@ macro_rules! store_tests {
             a_cancelled_job_is_dropped
             shares_workers_among_jobs
             knows_no_unknown_job
+            keeps_tokens_as_they_were_issued
+            revokes_tokens_within_a_platform
+            lists_tokens_page_by_page
         }
     };
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use referee_server::{Tls, TlsFiles, TlsPart};
+use referee_server::{Subjects, Tls, TlsFiles, TlsPart};
 
 use super::settings::read_listen;
 use crate::exit::Failure;
@@ -69,6 +69,15 @@ pub(super) struct ListenArguments {
         requires = "tls_client_ca"
     )]
     tls_client_auth: ClientCertificate,
+    /// A file that says whose the certificates of clients are: a line for each subject, as SUBJECT
+    /// ROLE PLATFORM PRINCIPAL. Callers have to say who they are then.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "REFEREE_CLIENT_PRINCIPALS",
+        requires = "tls_client_ca"
+    )]
+    client_principals: Option<PathBuf>,
     /// Lets the service listen where other machines reach it, though nothing is encrypted: such as
     /// behind a proxy that encrypts.
     #[arg(
@@ -110,6 +119,26 @@ impl ListenArguments {
             Failure::Trouble(format!("{option}: {error}"))
         })?;
         Ok(Some(Arc::new(tls)))
+    }
+
+    /// Reads whose the certificates of clients are, where that is said.
+    pub(super) fn read_subjects(&self) -> Result<Option<Subjects>, Failure> {
+        let Some(path) = &self.client_principals else {
+            return Ok(None);
+        };
+        let subjects = Subjects::open(path).map_err(|error| {
+            let path = path.display();
+            Failure::Trouble(format!(
+                "--client-principals (REFEREE_CLIENT_PRINCIPALS): {path}: {error}"
+            ))
+        })?;
+        Ok(Some(subjects))
+    }
+
+    /// Whether callers have to say who they are, because other machines reach the address; but for
+    /// those who asked by name for a listener without anything.
+    pub(super) fn wants_credentials(&self, addresses: &[SocketAddr]) -> bool {
+        !self.insecure_listen && !addresses.iter().all(is_own)
     }
 
     /// Returns the addresses that the name stands for, of which one is to be listened on. Where

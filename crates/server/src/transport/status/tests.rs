@@ -91,6 +91,22 @@ fn errors() -> Vec<ServiceError> {
         ServiceError::RecordDamaged {
             what: "entry 3".to_owned(),
         },
+        ServiceError::CredentialRefused(crate::error::Refusal::Expired),
+        ServiceError::RoleDenied {
+            action: "CreateGame".to_owned(),
+            roles: "platform,operator".to_owned(),
+            description: "is not allowed",
+        },
+        ServiceError::AllowanceSpent {
+            holder: "principal",
+            what: "calls a second",
+            limit: 50,
+            retry_after: limits::RETRY_DELAY,
+        },
+        ServiceError::TokenNotFound {
+            name: "tokens/0123456789abcdef".to_owned(),
+        },
+        ServiceError::TokensFull { limit: 1 },
         ServiceError::MalformedMessage {
             reason: "no message".to_owned(),
         },
