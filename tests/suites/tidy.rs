@@ -197,6 +197,14 @@ const REAL_TIME: &[(&str, &str)] = &[
         "measures what a process answers",
     ),
     ("tests/suites/sequences/shutdown.rs", "stops a process"),
+    (
+        "tests/suites/telemetry/mod.rs",
+        "waits until a process shows what happened",
+    ),
+    (
+        "tests/suites/telemetry/life.rs",
+        "measures how a process ends",
+    ),
     ("tests/suites/verify/games.rs", "stops a process"),
     (
         "tests/suites/two_servers/disk.rs",

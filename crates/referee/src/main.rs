@@ -126,15 +126,15 @@ fn run() -> Outcome {
         }
     };
     let started = arguments.log.start();
-    started.map_err(|error| Failure::Usage(error.to_string()))?;
-    let outcome = run_command(arguments.command);
-    log::finish();
+    started.map_err(Failure::Usage)?;
+    let outcome = run_command(arguments.command, &arguments.log.log);
+    referee_telemetry::log::finish();
     outcome
 }
 
-fn run_command(command: Command) -> Outcome {
+fn run_command(command: Command, log: &str) -> Outcome {
     match command {
-        Command::Serve(serve) => serve.run(),
+        Command::Serve(serve) => serve.run(log),
         Command::CanMate(can_mate) => can_mate.run(),
         Command::Judge(judge) => judge.run(),
         Command::Perft(perft) => perft.run(),

@@ -12,6 +12,7 @@ mod clock;
 mod error;
 mod games;
 pub mod limits;
+mod measures;
 mod pool;
 mod salt;
 mod server;

@@ -9,6 +9,7 @@ use crate::games::Games;
 use crate::liveness::Liveness;
 use crate::log::Log;
 use crate::questions::Questions;
+use crate::spread::Spread;
 use crate::upkeep::Upkeep;
 
 /// Durable records of games, with everything about them that must survive a process.
@@ -68,4 +69,8 @@ pub struct StoreStats {
     pub commit_p50: Duration,
     /// The time within which 99 of 100 batches end; rounded up by at most an eighth.
     pub commit_p99: Duration,
+    /// How long the batches took, in microseconds.
+    pub commit_times_us: Spread,
+    /// How many writes the batches had.
+    pub batch_sizes: Spread,
 }

@@ -1,6 +1,8 @@
 //! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
+mod observed;
 mod settings;
+mod signals;
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -13,21 +15,17 @@ use referee_record::RecordKey;
 use referee_server::limits::CONNECTIONS_MAX;
 use referee_server::{MachineClock, Server, ServerOptions};
 use referee_store::{SqliteStore, Store};
+use referee_telemetry::log::log_panics;
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::{Exit, Failure, Outcome};
-use crate::limits::{
-    CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT, END_GRACE,
-};
-use crate::log::{self, log_panics};
+use crate::limits::{CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT};
+use observed::ObservedArguments;
 use settings::{check_store, read_folder, read_key, read_listen};
-
-/// The signal of a file that may not grow (Linux and BSD alike).
-const SIGXFSZ: i32 = 25;
+use signals::{EndTimes, Signals};
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]
@@ -59,6 +57,32 @@ pub(crate) struct ServeArguments {
         value_parser = clap::value_parser!(u64).range(0..=600)
     )]
     drain_timeout_seconds: u64,
+    /// How many seconds it serves on after SIGTERM, no longer ready, until whoever sends it calls has
+    /// heard of that; SIGINT and a second signal end that time. Range: 0 to 600.
+    #[arg(
+        long,
+        env = "REFEREE_DRAIN_DELAY_SECONDS",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u64).range(0..=600)
+    )]
+    drain_delay_seconds: u64,
+    /// After how many seconds a connection is asked to end, so that clients spread over servers
+    /// again; each gets a tenth more or less by chance. Range: 1 to 86400. Default: never.
+    #[arg(
+        long,
+        env = "REFEREE_CONNECTION_AGE_MAX_SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=86_400)
+    )]
+    connection_age_max_seconds: Option<u64>,
+    /// How many seconds the calls of such a connection may go on; then streams end with the place
+    /// from which to resume. Range: 0 to 3600.
+    #[arg(
+        long,
+        env = "REFEREE_CONNECTION_AGE_GRACE_SECONDS",
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(0..=3_600)
+    )]
+    connection_age_grace_seconds: u64,
     /// A file with the Ed25519 key that exported records are signed with: PKCS#8 in PEM, or the 32
     /// bytes of the secret in hexadecimal digits or base64. Default: records are not signed.
     #[arg(long, value_name = "FILE", env = "REFEREE_SIGNING_KEY")]
@@ -70,13 +94,16 @@ pub(crate) struct ServeArguments {
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
     #[arg(long, short, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
+    #[command(flatten)]
+    observed: ObservedArguments,
 }
 
 impl ServeArguments {
-    /// Runs the service until a signal.
-    pub(crate) fn run(self) -> Outcome {
+    /// Runs the service until a signal. `log` is what is logged as the command line has it.
+    pub(crate) fn run(self, log: &str) -> Outcome {
         let record_key = self.signing_key.as_deref().map(read_key).transpose();
         let record_key = record_key.map_err(Failure::Trouble)?;
+        self.observed.read_filter().map_err(Failure::Trouble)?;
         check_store(&self.store).map_err(|text| Failure::Usage(text.to_owned()))?;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         if let Some(threads) = self.threads {
@@ -86,7 +113,7 @@ impl ServeArguments {
         raise_limits();
         let outcome = match builder.enable_all().build() {
             Ok(runtime) => {
-                let outcome = runtime.block_on(self.run_until_signal(record_key));
+                let outcome = runtime.block_on(self.run_until_signal(record_key, log));
                 // Whatever a thread still does there is nobody to wait for it.
                 runtime.shutdown_background();
                 outcome
@@ -103,17 +130,22 @@ impl ServeArguments {
         }
     }
 
-    async fn run_until_signal(self, record_key: Option<RecordKey>) -> Result<(), String> {
-        let no_signal = |error| format!("cannot wait for signals: {error}");
-        let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
-        let mut hangup = signal(SignalKind::hangup()).map_err(no_signal)?;
-        // A file that may not grow is an error of the store, and no end.
-        let _too_large = signal(SignalKind::from_raw(SIGXFSZ)).map_err(no_signal)?;
+    async fn run_until_signal(
+        self,
+        record_key: Option<RecordKey>,
+        log: &str,
+    ) -> Result<(), String> {
+        let signals = Signals::begin();
+        let signals = signals.map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A store is made only by a service that can begin.
         let listener = TcpListener::bind(&self.listen)
             .await
             .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
+        let telemetry = self.observed.begin()?;
+        // It is there while the store is being opened, which may take time, and until the end.
+        let ended = CancellationToken::new();
+        let _ends = ended.clone().drop_guard();
+        self.observed.serve(&telemetry, ended).await?;
         let path = self.store.display().to_string();
         // Opening migrates and recovers, which blocks.
         let open = tokio::task::spawn_blocking(move || SqliteStore::open(&self.store));
@@ -127,19 +159,15 @@ impl ServeArguments {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         announce(address);
         tracing::info!(%address, store = %path, "listening");
-        let stop = CancellationToken::new();
-        let stopping = stop.clone();
+        let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
         let drain_time = Duration::from_secs(self.drain_timeout_seconds);
-        tokio::spawn(async move {
-            let name = tokio::select! {
-                _ = terminate.recv() => "SIGTERM",
-                _ = interrupt.recv() => "SIGINT",
-                _ = hangup.recv() => "SIGHUP",
-            };
-            tracing::info!(signal = name, "draining");
-            end_at_last(drain_time + END_GRACE);
-            stopping.cancel();
-        });
+        let times = EndTimes {
+            delay: Duration::from_secs(self.drain_delay_seconds),
+            drain: drain_time,
+        };
+        let (observed, log) = (self.observed, log.to_owned());
+        let reload = move || observed.reload_filter(&log);
+        tokio::spawn(signals.obey(stop.clone(), hurry.clone(), times, reload));
         if let Some(key) = &record_key {
             tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
         }
@@ -149,6 +177,11 @@ impl ServeArguments {
             record_key,
             connections_max: connections_max(),
             backup_folder: self.backup_folder,
+            drain_delay: times.delay,
+            hurry,
+            connection_age_max: self.connection_age_max_seconds.map(Duration::from_secs),
+            connection_age_grace: Duration::from_secs(self.connection_age_grace_seconds),
+            telemetry: telemetry.clone(),
             ..ServerOptions::default()
         };
         let server = Server::new(listener, Arc::clone(&store), clock, options);
@@ -158,6 +191,7 @@ impl ServeArguments {
             // What was answered is on disk.
             Err(_) => tracing::warn!("the store was not closed in time; the next start repairs it"),
         }
+        telemetry.end();
         served.map_err(|error| match std::error::Error::source(&error) {
             Some(source) => format!("{error}: {source}"),
             None => error.to_string(),
@@ -189,23 +223,6 @@ fn connections_max() -> usize {
         .max(descriptors / 4);
     let left = usize::try_from(left).unwrap_or(usize::MAX);
     left.clamp(1, CONNECTIONS_MAX)
-}
-
-/// Ends the process after some time, whatever still runs: threads that answer may be at work, and
-/// a disk may not come back. What was answered is on disk.
-fn end_at_last(time: Duration) {
-    let ends = std::thread::Builder::new()
-        .name("end".into())
-        .spawn(move || {
-            let (_nobody, never) = std::sync::mpsc::channel::<()>();
-            let _ = never.recv_timeout(time);
-            tracing::warn!("ended at the drain deadline, with work that did not stop");
-            log::finish();
-            std::process::exit(0);
-        });
-    if let Err(error) = ends {
-        tracing::warn!(%error, "no thread to end the process in time");
-    }
 }
 
 /// Says on standard output where the service is to be reached, for scripts that start it.

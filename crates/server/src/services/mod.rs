@@ -9,6 +9,7 @@ mod games;
 mod import_pgn;
 mod imported;
 mod listing;
+mod place;
 mod play;
 mod rules;
 mod service;

@@ -11,8 +11,9 @@ use referee_store::GameKey;
 use tonic::Streaming;
 use tracing::Instrument;
 
+use super::place::Place;
 use super::service::{GamesService, check_after, read_corrections, read_heartbeat};
-use super::watch::{EVENT_FIELD, game_end, heartbeat};
+use super::watch::{EVENT_FIELD, game_end, heartbeat, note_place};
 use crate::error::ServiceError;
 use crate::games::{Arrival, Follower, Games, Update, Wish};
 use crate::limits;
@@ -26,7 +27,8 @@ pub(super) fn open(
 ) -> Result<Outgoing<Frame>, ServiceError> {
     service.check_running()?;
     let (games, stop) = (service.games.clone(), service.stop.clone());
-    let line = caller.line().clone();
+    let (line, place) = (caller.line().clone(), Place::default());
+    let ending = line.clone();
     service.streams.open(&line, |sender| async move {
         let played = async {
             let joined = tokio::select! {
@@ -36,13 +38,13 @@ pub(super) fn open(
                 }
             };
             match joined {
-                Ok(join) => play(&games, &caller, join, actions, &sender).await,
+                Ok(join) => play(&games, &caller, join, actions, (&sender, &place)).await,
                 Err(error) => sender.fail(error).await,
             }
         };
         tokio::select! {
             () = played => {}
-            () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
+            by = ending.ended(&stop) => sender.fail(place.end(by)).await,
             () = sender.closed() => {}
         }
     })
@@ -120,7 +122,7 @@ async fn play(
     caller: &Caller,
     join: Join,
     mut actions: Streaming<v1::PlayGameRequest>,
-    sender: &Sender<Frame>,
+    (sender, place): (&Sender<Frame>, &Place),
 ) {
     let Join {
         key,
@@ -130,6 +132,7 @@ async fn play(
     // The action that is being judged; what happens meanwhile is sent all the same.
     let mut judged: Option<Judged<'_>> = None;
     loop {
+        note_place(&follower, place);
         tokio::select! {
             // What has happened is sent before the next action is looked at.
             biased;

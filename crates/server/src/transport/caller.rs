@@ -1,5 +1,5 @@
-//! Who calls: put there by one layer, for every call, before any service sees it. The same layer
-//! opens the span of the call, in which everything is logged that the call brings about.
+//! Who calls: put there by one layer, for every call, before any service sees it. The span of the
+//! call is open by then, and names the caller from there on.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -7,9 +7,6 @@ use std::task::{Context, Poll};
 use http::Request;
 use referee_store::GameKey;
 use tower::{Layer, Service};
-use tracing::Instrument;
-use tracing::field::Empty;
-use tracing::instrument::Instrumented;
 
 use super::connection::Line;
 use crate::error::ServiceError;
@@ -110,7 +107,7 @@ where
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = Instrumented<S::Future>;
+    type Future = S::Future;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
@@ -121,13 +118,9 @@ where
             platform,
             principal,
         } = self.everybody.clone();
-        let span = tracing::info_span!(
-            "call",
-            method = request.uri().path(),
-            platform = &*platform,
-            game = Empty,
-            request_id = Empty,
-        );
+        let span = tracing::Span::current();
+        span.record("platform", &*platform);
+        span.record("principal", &*principal);
         if let Some(line) = request.extensions().get::<Line>().cloned() {
             request.extensions_mut().insert(Caller {
                 platform,
@@ -135,7 +128,6 @@ where
                 line,
             });
         }
-        let _entered = span.enter();
-        self.inner.call(request).instrument(span.clone())
+        self.inner.call(request)
     }
 }

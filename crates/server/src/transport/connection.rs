@@ -18,6 +18,7 @@ use tower::Service;
 
 use super::ledger::{Account, Place};
 use super::metered::{HeldMessage, Received, Sent};
+use crate::error::EndedBy;
 use crate::limits;
 
 /// What every connection of HTTP/2 begins with (RFC 9113, 3.4).
@@ -35,6 +36,16 @@ pub(crate) struct Line {
     pub(crate) account: Arc<Account>,
     /// Cancelled, the stream of the call is reset, and whatever waits in it is dropped.
     pub(crate) reset: CancellationToken,
+}
+
+impl Line {
+    /// Waits until streams have to end, and says why; `stop` is that of the service.
+    pub(crate) async fn ended(&self, stop: &CancellationToken) -> EndedBy {
+        tokio::select! {
+            () = stop.cancelled() => EndedBy::ShuttingDown,
+            () = self.account.age().is_over() => EndedBy::ConnectionAge,
+        }
+    }
 }
 
 /// Serves a connection until it ends, has to give way to others, or the server stops and its calls
@@ -70,7 +81,9 @@ pub(super) async fn serve<I, S>(
         account: Arc::clone(&account),
     };
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), calls));
-    let mut is_closing = false;
+    let mut old = pin!(account.age().is_old());
+    let mut past = pin!(account.age().is_past());
+    let (mut is_closing, mut is_old) = (false, false);
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -80,6 +93,8 @@ pub(super) async fn serve<I, S>(
                 return;
             }
             () = account.cut() => return,
+            () = &mut past, if is_old => return,
+            () = &mut old, if !is_old => is_old = true,
             () = stop.cancelled(), if !is_closing => {}
             () = until_quiet(&account), if !is_closing => {}
         }

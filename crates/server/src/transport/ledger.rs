@@ -16,6 +16,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::ages::{Age, Ages};
 use crate::limits;
 
 /// How much there is for all connections together.
@@ -24,6 +25,15 @@ pub(crate) struct Capacity {
     pub(crate) connections: usize,
     pub(crate) streams: usize,
     pub(crate) bytes: usize,
+    pub(crate) ages: Ages,
+}
+
+/// How much of a limit is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) limit: &'static str,
+    pub(crate) used: usize,
+    pub(crate) max: usize,
 }
 
 /// The accounts of all connections.
@@ -59,6 +69,7 @@ pub(crate) struct Account {
     /// The bodies that wait until less is unsent.
     waiting: Mutex<HashMap<u64, Waker>>,
     cut: CancellationToken,
+    age: Age,
 }
 
 impl fmt::Debug for Account {
@@ -120,6 +131,7 @@ impl Ledger {
             quiet_since_ms: AtomicU64::new(self.now_ms()),
             waiting: Mutex::default(),
             cut: CancellationToken::new(),
+            age: self.capacity.ages.draw(),
         });
         accounts.insert(number, Arc::clone(&account));
         Some(Place(account))
@@ -128,6 +140,23 @@ impl Ledger {
     /// The number of connections.
     pub(crate) fn connections(&self) -> usize {
         self.accounts().len()
+    }
+
+    /// How much of what there is for all connections is in use.
+    pub(crate) fn usage(&self) -> [Usage; 3] {
+        let usage = |limit, used, max| Usage { limit, used, max };
+        let (streams, bytes) = (&self.streams, &self.bytes);
+        let Capacity {
+            connections,
+            streams: streams_max,
+            bytes: bytes_max,
+            ages: _,
+        } = self.capacity;
+        [
+            usage("connections", self.connections(), connections),
+            usage("streams", streams.load(Ordering::Relaxed), streams_max),
+            usage("under_way_bytes", bytes.load(Ordering::Relaxed), bytes_max),
+        ]
     }
 
     /// Closes connections that are quiet, so that there are descriptors again.
@@ -280,6 +309,11 @@ impl Account {
     /// Waits until the connection has to give way to others.
     pub(crate) async fn cut(&self) {
         self.cut.cancelled().await;
+    }
+
+    /// The age of the connection.
+    pub(crate) fn age(&self) -> &Age {
+        &self.age
     }
 
     /// Begins a call.
@@ -472,6 +506,7 @@ mod tests {
             connections,
             streams: 16,
             bytes,
+            ages: Ages::default(),
         })
     }
 

@@ -3,22 +3,26 @@
 //! knows gRPC statuses.
 
 mod accept;
+mod ages;
 mod caller;
 mod connection;
 mod errors;
 mod frame;
 mod ledger;
 mod metered;
+mod methods;
 mod reflection;
 mod status;
 mod stream;
 
 pub(crate) use self::accept::serve;
+pub(crate) use self::ages::Ages;
 pub(crate) use self::caller::{Caller, CallerLayer};
 pub(crate) use self::connection::Line;
 pub(crate) use self::errors::{TransportErrorLayer, read_fault};
 pub(crate) use self::frame::{Frame, FrameCodec};
 pub(crate) use self::ledger::{Capacity, Ledger};
+pub(crate) use self::methods::methods;
 pub(crate) use self::reflection::reflection;
 pub use self::status::DOMAIN;
 pub(crate) use self::stream::{Gone, Outgoing, Sender, Streams};
