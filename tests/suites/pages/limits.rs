@@ -33,6 +33,7 @@ fn bounds() -> BTreeMap<&'static str, String> {
         ("CONNECTIONS_MAX", count(l::CONNECTIONS_MAX)),
         ("PREFACE_TIMEOUT", seconds(l::PREFACE_TIMEOUT)),
         ("CONNECTION_QUIET_MAX", seconds(l::CONNECTION_QUIET_MAX)),
+        ("CONNECTION_AGE_CUT", seconds(l::CONNECTION_AGE_CUT)),
         ("KEEPALIVE_INTERVAL", seconds(l::KEEPALIVE_INTERVAL)),
         ("KEEPALIVE_TIMEOUT", seconds(l::KEEPALIVE_TIMEOUT)),
         (
