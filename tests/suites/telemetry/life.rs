@@ -5,9 +5,11 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use prost::Message as _;
 use referee_api::v1::watch_game_response::Kind;
 use referee_api::v1::watch_games_response::Kind as LogKind;
-use referee_api::v1::{WatchGamesRequest, WatchGamesResponse};
+use referee_api::v1::{WatchGameRequest, WatchGameResponse, WatchGamesRequest, WatchGamesResponse};
 use referee_tests::operator::get;
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, details};
@@ -47,10 +49,34 @@ fn listen_for_goaway(address: SocketAddr) -> std::thread::JoinHandle<Option<Inst
     })
 }
 
+/// Watches a game over a connection on which nothing may be sent to the watcher. What is returned
+/// keeps it open.
+async fn never_read(address: SocketAddr, id: &str) -> impl Sized {
+    let stream = tokio::net::TcpStream::connect(address).await;
+    let mut builder = h2::client::Builder::new();
+    builder.initial_window_size(0);
+    let opened = builder
+        .handshake::<_, Bytes>(stream.expect("it listens"))
+        .await;
+    let (mut send, connection) = opened.expect("it speaks HTTP/2");
+    tokio::spawn(connection);
+    let request = http::Request::post("http://referee/referee.v1.GameService/WatchGame")
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+        .body(());
+    let request = send.send_request(request.expect("a request"), false);
+    let (answer, mut body) = request.expect("a call");
+    let message = WatchGameRequest {
+        name: format!("games/{id}"),
+        ..WatchGameRequest::default()
+    };
+    let framed = wire::frame(0, &message.encode_to_vec());
+    body.send_data(framed, true).expect("it is sent");
+    (send, answer)
+}
+
 /// Reads a stream to the status that it ends with; returns the sequence of its last event.
-async fn read_out(
-    mut stream: Streaming<referee_api::v1::WatchGameResponse>,
-) -> (Option<i64>, Status) {
+async fn read_out(mut stream: Streaming<WatchGameResponse>) -> (Option<i64>, Status) {
     let mut last = None;
     loop {
         match stream.message().await {
@@ -92,15 +118,7 @@ async fn a_service_is_not_ready_then_serves_on_then_ends_in_time() {
     let watched = watch(&mut games, "drained", None).await;
     let reader = tokio::spawn(read_out(watched));
     // One that never reads, on a connection of its own, and one that says nothing.
-    let mut narrow = wire::connect_narrow(referee.address()).await;
-    let mut never = referee_api::v1::game_service_client::GameServiceClient::new(&mut narrow);
-    let unread = never
-        .watch_game(referee_api::v1::WatchGameRequest {
-            name: "games/drained".into(),
-            ..Default::default()
-        })
-        .await
-        .expect("watched");
+    let unread = never_read(referee.address(), "drained").await;
     let silent = TcpStream::connect(referee.address()).expect("it listens");
     let told = listen_for_goaway(referee.address());
 
