@@ -1,16 +1,16 @@
 //! Whether the files of the store are still those that were opened.
 //!
 //! A file that was deleted, put in the place of another or cut short takes writes without a word:
-//! they go where nobody finds them. So the names are compared with what was opened: that of the log
-//! before each batch is written, those of the database and the log after its commit, before anybody
-//! is answered, and all of them each second. That costs three look-ups of names a batch, some
-//! microseconds.
+//! they go where nobody finds them. So the log is looked at before each batch is written, and the
+//! database and the log after its commit, before anybody is answered. What was opened is asked, not
+//! the names, which costs a tenth: a file that was deleted or replaced has no name any more, one
+//! that was cut is shorter, and one that was renamed has changed since it was last looked at. The
+//! names of all are compared with what was opened where that looks so, and each second.
 
 use std::collections::HashSet;
 use std::fs::{File, Metadata, TryLockError};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
@@ -18,6 +18,9 @@ use tokio::time::Instant;
 use super::connection::beside;
 use crate::error::OpenError;
 use crate::limits::FILES_LOOK_INTERVAL;
+
+/// What the name of the write-ahead log ends with.
+const LOG: &str = "-wal";
 
 /// A file, wherever it is named: the device and the number on it.
 type Identity = (u64, u64);
@@ -46,9 +49,16 @@ pub(super) struct Guard {
 struct Watched {
     path: PathBuf,
     identity: Identity,
+    /// The file itself, where looking at its name each time is to be spared.
+    file: Option<File>,
     /// The most bytes that it was seen to have: it only grows while it is open.
-    bytes: AtomicU64,
+    bytes: u64,
+    /// When it last changed, renamings included, where that is not with every batch.
+    changed: Option<Change>,
 }
+
+/// When a file last changed, in seconds and nanoseconds.
+type Change = (i64, i64);
 
 /// Refuses a file that this process has open already, before anybody opens it.
 pub(super) fn refuse_opened(path: &Path) -> Result<(), OpenError> {
@@ -102,17 +112,29 @@ impl Guard {
     /// Notes what the files are from now on: the database, its log, and what readers share.
     pub(super) fn watch(&self) -> Result<(), OpenError> {
         let mut watched = Vec::new();
-        for suffix in ["", "-wal", "-shm"] {
+        for suffix in ["", LOG, "-shm"] {
             let path = beside(&self.path, suffix);
-            let metadata = path.metadata().map_err(|error| OpenError::Io {
+            let watch = || -> std::io::Result<Watched> {
+                let metadata = path.metadata()?;
+                // Closing any descriptor of a file ends the engine's locks on it. The log has
+                // none, and the database is held open until the engine has closed it.
+                let file = match suffix {
+                    "" => lock(&self.lock).as_ref().map(File::try_clone).transpose()?,
+                    LOG => Some(File::open(&path)?),
+                    _ => None,
+                };
+                Ok(Watched {
+                    identity: identity_of(&metadata),
+                    file,
+                    bytes: metadata.len(),
+                    changed: (suffix != LOG).then(|| change_of(&metadata)),
+                    path: path.clone(),
+                })
+            };
+            watched.push(watch().map_err(|error| OpenError::Io {
                 path: path.clone(),
                 reason: error.to_string(),
-            })?;
-            watched.push(Watched {
-                identity: identity_of(&metadata),
-                bytes: AtomicU64::new(metadata.len()),
-                path,
-            });
+            })?);
         }
         if watched[0].identity != self.identity {
             return Err(OpenError::Io {
@@ -130,7 +152,7 @@ impl Guard {
     ///
     /// What has happened to which file, and the way out.
     pub(super) fn check(&self) -> Result<(), String> {
-        self.watched().iter().try_for_each(Watched::check)
+        self.watched().iter_mut().try_for_each(Watched::check)
     }
 
     /// Says so before a batch: of the log, which is as long as before once more is written behind
@@ -142,7 +164,7 @@ impl Guard {
     pub(super) fn check_before(&self) -> Result<(), String> {
         let mut looked = lock(&self.looked);
         if looked.is_some_and(|it| it.elapsed() < FILES_LOOK_INTERVAL) {
-            return self.watched().get(1).map_or(Ok(()), Watched::check);
+            return self.watched().get_mut(1).map_or(Ok(()), Watched::glance);
         }
         self.check()?;
         *looked = Some(Instant::now());
@@ -155,13 +177,14 @@ impl Guard {
     ///
     /// As [`check`](Self::check).
     pub(super) fn check_after(&self) -> Result<(), String> {
-        self.watched().iter().take(2).try_for_each(Watched::check)
+        let mut watched = self.watched();
+        watched.iter_mut().take(2).try_for_each(Watched::glance)
     }
 
     /// Takes note that the engine itself may have cut the log.
     pub(super) fn note_truncated(&self) {
-        if let Some(log) = self.watched().get(1) {
-            log.bytes.store(0, Ordering::Release);
+        if let Some(log) = self.watched().get_mut(1) {
+            log.bytes = 0;
         }
     }
 
@@ -169,6 +192,9 @@ impl Guard {
     pub(super) fn release(&self) {
         let file = lock(&self.lock).take();
         if file.is_some() {
+            for watched in self.watched().iter_mut() {
+                watched.file = None;
+            }
             drop(file);
             opened().get_or_insert_default().remove(&self.identity);
         }
@@ -186,7 +212,20 @@ impl Drop for Guard {
 }
 
 impl Watched {
-    fn check(&self) -> Result<(), String> {
+    /// Looks at the file itself, and at its name where something may have happened to that.
+    fn glance(&mut self) -> Result<(), String> {
+        let Some(Ok(metadata)) = self.file.as_ref().map(File::metadata) else {
+            return self.check();
+        };
+        let renamed = self.changed.is_some_and(|it| it != change_of(&metadata));
+        if metadata.nlink() == 0 || renamed {
+            return self.check();
+        }
+        self.compare_bytes(metadata.len())
+    }
+
+    /// Looks at what the name leads to.
+    fn check(&mut self) -> Result<(), String> {
         let path = self.path.display();
         let metadata = match self.path.metadata() {
             Ok(metadata) => metadata,
@@ -204,16 +243,27 @@ impl Watched {
                  service and begin it on the new one"
             ));
         }
-        let before = self.bytes.fetch_max(metadata.len(), Ordering::AcqRel);
-        if metadata.len() < before {
+        self.changed = self.changed.map(|_| change_of(&metadata));
+        self.compare_bytes(metadata.len())
+    }
+
+    fn compare_bytes(&mut self, bytes: u64) -> Result<(), String> {
+        if bytes < self.bytes {
             return Err(format!(
-                "the file {path} was cut from {before} to {} bytes; stop the service and restore a \
-                 copy",
-                metadata.len()
+                "the file {} was cut from {} to {bytes} bytes; stop the service and restore a copy",
+                self.path.display(),
+                self.bytes,
             ));
         }
+        self.bytes = bytes;
         Ok(())
     }
+}
+
+/// Returns when a file last changed. Coarse clocks may give two changes one time; what that hides
+/// is found within the second.
+fn change_of(metadata: &Metadata) -> Change {
+    (metadata.ctime(), metadata.ctime_nsec())
 }
 
 fn identity_of(metadata: &Metadata) -> Identity {
