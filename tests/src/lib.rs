@@ -1,10 +1,11 @@
-//! What the suites share: the real binary, two servers over one store, stores of old games, the
-//! wire, the oracle, the sources as syntax trees, where the data is, and what to do where a tool is
-//! missing.
+//! What the suites share: the real binary, authorities and certificates, two servers over one
+//! store, stores of old games, the wire, the oracle, the sources as syntax trees, where the data
+//! is, and what to do where a tool is missing.
 
 #![forbid(unsafe_code)]
 
 pub mod apart;
+pub mod authority;
 pub mod circles;
 pub mod deployment;
 pub mod json;

@@ -35,6 +35,7 @@
 //! | `store_truth` | files that are taken away, replaced, cut, written to or damaged |
 //! | `telemetry` | metrics, probes, logs, traces, and how a service and its connections end |
 //! | `timekeeping` | flags, bonuses, pauses and down time, to the millisecond |
+//! | `tls` | encrypted connections, certificates that are replaced, and the commands that ask so |
 //! | `two_servers` | two servers on one store: what one writes, and a disk that is slow or fails |
 //! | `store_care` | copies of stores and their verification, beside games and by themselves |
 //! | `discovery` | reflection in both versions |
@@ -81,6 +82,7 @@ mod store_truth;
 mod telemetry;
 mod tidy;
 mod timekeeping;
+mod tls;
 mod two_servers;
 mod verify;
 mod watching;

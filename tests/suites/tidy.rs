@@ -205,6 +205,14 @@ const REAL_TIME: &[(&str, &str)] = &[
         "tests/suites/telemetry/life.rs",
         "measures how a process ends",
     ),
+    (
+        "tests/suites/tls/mod.rs",
+        "waits until a process logs something",
+    ),
+    (
+        "tests/suites/tls/reload.rs",
+        "waits until a process looks at its files",
+    ),
     ("tests/suites/verify/games.rs", "stops a process"),
     (
         "tests/suites/two_servers/disk.rs",

@@ -1,12 +1,17 @@
 //! The referee that cases are put to.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee_api::v1;
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::rules_service_client::RulesServiceClient;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Status};
 
 use crate::limits;
 
@@ -15,6 +20,30 @@ use crate::limits;
 pub struct Target {
     text: String,
     endpoint: Endpoint,
+    authorization: Authorization,
+}
+
+/// What gives every call the header `authorization`.
+#[derive(Clone, Default)]
+pub(crate) struct Authorization(Option<Arc<Header>>);
+
+type Header = dyn Fn() -> Option<MetadataValue<Ascii>> + Send + Sync;
+
+impl fmt::Debug for Authorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Authorization")
+            .field(&self.0.is_some())
+            .finish()
+    }
+}
+
+impl Interceptor for Authorization {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(header) = self.0.as_ref().and_then(|header| header()) {
+            request.metadata_mut().insert("authorization", header);
+        }
+        Ok(request)
+    }
 }
 
 impl Target {
@@ -32,6 +61,20 @@ impl Target {
         Target {
             text: text.into(),
             endpoint: endpoint.timeout(limits::CALL_TIMEOUT),
+            authorization: Authorization::default(),
+        }
+    }
+
+    /// The same referee, where every call says who makes it by the header `authorization`.
+    /// `header` is asked before each call.
+    #[must_use]
+    pub fn with_authorization(
+        self,
+        header: Arc<dyn Fn() -> Option<MetadataValue<Ascii>> + Send + Sync>,
+    ) -> Target {
+        Target {
+            authorization: Authorization(Some(header)),
+            ..self
         }
     }
 }
@@ -40,9 +83,9 @@ impl Target {
 #[derive(Clone, Debug)]
 pub(crate) struct Clients {
     /// For games.
-    pub(crate) games: GameServiceClient<Channel>,
+    pub(crate) games: GameServiceClient<InterceptedService<Channel, Authorization>>,
     /// For questions about the rules.
-    pub(crate) rules: RulesServiceClient<Channel>,
+    pub(crate) rules: RulesServiceClient<InterceptedService<Channel, Authorization>>,
     /// What the answers to a case have cited so far.
     cited: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -59,9 +102,10 @@ impl Clients {
             }
             format!("{} cannot be reached: {reason}", target.text)
         })?;
+        let authorization = || target.authorization.clone();
         Ok(Clients {
-            games: GameServiceClient::new(channel.clone()),
-            rules: RulesServiceClient::new(channel),
+            games: GameServiceClient::with_interceptor(channel.clone(), authorization()),
+            rules: RulesServiceClient::with_interceptor(channel, authorization()),
             cited: Arc::default(),
         })
     }

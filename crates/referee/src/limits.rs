@@ -47,3 +47,7 @@ pub(crate) const WATCH_LOST_SECONDS_MAX: u64 = 300;
 pub(crate) const WATCH_HEARTBEAT_SECONDS: u64 = 15;
 /// The longest lines of moves that `referee game show` writes, in characters.
 pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 78;
+/// The longest token that is read from a file, in bytes: servers take 16 KiB of headers.
+pub(crate) const TOKEN_BYTES_MAX: usize = 8 << 10;
+/// How often the file of a token is looked at, whether it has changed.
+pub(crate) const TOKEN_LOOK_INTERVAL: Duration = Duration::from_secs(2);

@@ -5,9 +5,11 @@
 
 mod commands;
 mod connection;
+mod environment;
 mod exit;
 mod limits;
 mod log;
+mod names;
 mod position;
 mod printable;
 
@@ -17,7 +19,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use commands::can_mate::CanMateArguments;
 use commands::conform::ConformArguments;
@@ -110,8 +112,12 @@ fn print_mistake(error: &clap::Error) {
 
 fn run() -> Outcome {
     let matches = command_line().try_get_matches();
-    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-        Ok(arguments) => arguments,
+    let read = matches.and_then(|matches| {
+        let arguments = Arguments::from_arg_matches(&matches)?;
+        Ok((arguments, matches))
+    });
+    let (arguments, matches) = match read {
+        Ok(read) => read,
         // Help and version are answers, all else is a mistake.
         Err(error) if error.use_stderr() => {
             print_mistake(&error);
@@ -127,14 +133,14 @@ fn run() -> Outcome {
     };
     let started = arguments.log.start();
     started.map_err(Failure::Usage)?;
-    let outcome = run_command(arguments.command, &arguments.log.log);
+    let outcome = run_command(arguments.command, &matches, &arguments.log.log);
     referee_telemetry::log::finish();
     outcome
 }
 
-fn run_command(command: Command, log: &str) -> Outcome {
+fn run_command(command: Command, matches: &ArgMatches, log: &str) -> Outcome {
     match command {
-        Command::Serve(serve) => serve.run(log),
+        Command::Serve(serve) => serve.run(command_line(), matches, log),
         Command::CanMate(can_mate) => can_mate.run(),
         Command::Judge(judge) => judge.run(),
         Command::Perft(perft) => perft.run(),

@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -108,7 +109,13 @@ impl Stage {
             u8::from_str_radix(digits, 16).expect("hexadecimal digits")
         }));
         let name = row["file"].as_str().expect("a file has a name");
-        fs::write(self.folder.join(name), bytes).expect("a file can be written");
+        let path = self.folder.join(name);
+        fs::write(&path, bytes).expect("a file can be written");
+        if let Some(mode) = row["mode"].as_str() {
+            let mode = u32::from_str_radix(mode, 8).expect("octal digits");
+            let permissions = fs::Permissions::from_mode(mode);
+            fs::set_permissions(&path, permissions).expect("the file is ours");
+        }
     }
 
     /// Runs a command line; returns what is wrong with how it ended.

@@ -10,6 +10,7 @@
 mod background;
 mod clock;
 mod error;
+pub mod files;
 mod games;
 pub mod limits;
 mod measures;
@@ -21,5 +22,5 @@ mod transport;
 
 pub use clock::{Clock, MachineClock, ManualClock, Sleep};
 pub use error::ServiceError;
-pub use server::{ServeError, Server, ServerOptions};
-pub use transport::DOMAIN;
+pub use server::{Reload, ServeError, Server, ServerOptions};
+pub use transport::{DOMAIN, Tls, TlsError, TlsFiles, TlsPart, TlsState};

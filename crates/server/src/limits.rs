@@ -96,6 +96,20 @@ pub const RESETS_PENDING_MAX: usize = CONCURRENT_STREAMS_MAX as usize;
 pub const RESETS_FOR_ERRORS_MAX: usize = 1_024;
 /// What a byte of a compressed message counts for.
 pub const COMPRESSION_COST: usize = 8;
+/// How long a handshake of TLS may take.
+pub const TLS_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest file of certificates or of a key for TLS, in bytes.
+pub const TLS_FILE_BYTES_MAX: usize = 1 << 20;
+/// How often the files of TLS are looked at, whether they have changed.
+pub const TLS_LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// How often they are read at a look, where they change while they are read.
+pub const TLS_READS_MAX: u32 = 3;
+/// How long before it expires a certificate of the server is warned of.
+pub const TLS_EXPIRY_NEAR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+/// How often it is warned of.
+pub const TLS_EXPIRY_SAID_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a connection may outlive the certificate of its client, where the time of day is set.
+pub const TLS_CLIENT_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a connection may take to say that it speaks HTTP/2.
 pub const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a message of a request may take from its first byte to its last.

@@ -7,7 +7,7 @@ use referee_laws::{Judgment, Verdict};
 use referee_store::{Spread, Store, StoreStats};
 use referee_telemetry::{Acknowledged, Distribution, Metrics};
 
-use crate::transport::Ledger;
+use crate::transport::{Ledger, Tls};
 
 /// Has the metrics read what the connections and the store take. Both may go away before them.
 pub(crate) fn read_before(metrics: &Metrics, ledger: &Arc<Ledger>, store: &Arc<dyn Store>) {
@@ -32,6 +32,18 @@ fn read_store(metrics: &Metrics, stats: &StoreStats) {
     let seconds = distribution(&stats.commit_times_us, 1e-6);
     let writes = distribution(&stats.batch_sizes, 1.0);
     metrics.set_commits(seconds, writes, stats.failed);
+}
+
+/// Has the metrics read how the encryption of connections stands.
+pub(crate) fn read_certificate(metrics: &Metrics, tls: &Arc<Tls>) {
+    let tls = Arc::downgrade(tls);
+    metrics.read_before(move |metrics| {
+        if let Some(tls) = tls.upgrade() {
+            let state = tls.state();
+            metrics.set_certificate_expiry("server", state.expires_seconds);
+            metrics.set_reload_failed(state.fault.is_some());
+        }
+    });
 }
 
 /// A spread in another unit.

@@ -12,7 +12,7 @@ use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
 use referee_telemetry::Telemetry;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::body::Body;
@@ -31,8 +31,20 @@ use crate::measures;
 use crate::pool::{Solvers, Turns, WorkPool};
 use crate::services::{GamesService, RulesService, StoreKeeper, StreamingGames};
 use crate::transport::{
-    Ages, CallerLayer, Capacity, Ledger, Streams, TransportErrorLayer, methods, reflection, serve,
+    Ages, CallerLayer, Capacity, Ledger, Streams, Tls, TransportErrorLayer, methods, reflection,
+    serve,
 };
+
+/// Asks a server to look at its files again, at once. Clones ask the same server.
+#[derive(Clone, Debug, Default)]
+pub struct Reload(watch::Sender<u64>);
+
+impl Reload {
+    /// Asks.
+    pub fn ask(&self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+}
 
 /// How a server runs.
 #[derive(Clone, Debug)]
@@ -52,6 +64,10 @@ pub struct ServerOptions {
     pub record_key: Option<RecordKey>,
     /// The folder that copies of the store go to; without it none is made.
     pub backup_folder: Option<PathBuf>,
+    /// What connections are encrypted with; without it they are not.
+    pub tls: Option<Arc<Tls>>,
+    /// What asks the server to look at the files of `tls` again.
+    pub reload: Reload,
     /// The platform whose games everybody acts on, as long as nobody has to say who they are.
     pub platform: String,
     /// The most bytes that games in memory may take.
@@ -78,6 +94,8 @@ impl Default for ServerOptions {
             connection_age_grace: limits::CONNECTION_AGE_GRACE_DEFAULT,
             record_key: None,
             backup_folder: None,
+            tls: None,
+            reload: Reload::default(),
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
@@ -195,7 +213,12 @@ impl Server {
         let service = calls.layer(service);
         let ledger = self.ledger();
         measures::read_before(telemetry.metrics(), &ledger, &self.store);
-        let serving = serve(self.listener, ledger, service, closing.clone());
+        let tls = self.options.tls;
+        if let Some(tls) = tls.clone() {
+            measures::read_certificate(telemetry.metrics(), &tls);
+            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), closing.clone()));
+        }
+        let serving = serve(self.listener, tls, ledger, service, closing.clone());
         tokio::pin!(serving);
         let (delay, hurry) = (self.options.drain_delay, self.options.hurry);
         let to_close = async {

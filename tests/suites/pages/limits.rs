@@ -31,6 +31,8 @@ fn seconds(time: Duration) -> String {
 fn bounds() -> BTreeMap<&'static str, String> {
     [
         ("CONNECTIONS_MAX", count(l::CONNECTIONS_MAX)),
+        ("TLS_HANDSHAKE_TIMEOUT", seconds(l::TLS_HANDSHAKE_TIMEOUT)),
+        ("TLS_FILE_BYTES_MAX", bytes(l::TLS_FILE_BYTES_MAX)),
         ("PREFACE_TIMEOUT", seconds(l::PREFACE_TIMEOUT)),
         ("CONNECTION_QUIET_MAX", seconds(l::CONNECTION_QUIET_MAX)),
         ("CONNECTION_AGE_CUT", seconds(l::CONNECTION_AGE_CUT)),

@@ -1,5 +1,7 @@
 //! Files that are no records, or not whole ones, and command lines that make no sense.
 
+use referee_tests::authority::write_secret;
+
 use super::{run, sample, verify_text};
 
 #[test]
@@ -141,7 +143,7 @@ fn command_lines_that_make_no_sense_are_told_from_trouble() {
     run(&unreachable, b"").expect(2, "cannot reach http://127.0.0.1:1");
     let folder = tempfile::tempdir().expect("a folder for temporary files can be made");
     let key = folder.path().join("key");
-    std::fs::write(&key, "12345").expect("the folder can be written to");
+    write_secret(&key, "12345");
     let key = key.to_str().expect("the folder has a plain name");
     let said = run(
         &["serve", "--listen", "127.0.0.1:0", "--signing-key", key],

@@ -17,6 +17,7 @@ use referee_api::v1::{
     Action, ClaimKind, ClockKeeper, ClockSettings, Game, PlatformTime, RuleProfile, Seat,
     SubmitActionRequest, SubmitActionResponse, TimeControl, platform_time,
 };
+use referee_tests::authority::write_secret;
 use referee_tests::process::{Referee, binary};
 use referee_tests::wire;
 use tonic::transport::Channel;
@@ -82,7 +83,7 @@ fn verify_text(text: &[u8], options: &[&str]) -> Said {
 /// A referee with a key in a folder of its own.
 fn start_with_key(folder: &Path) -> Referee {
     let key = folder.join("key");
-    std::fs::write(&key, SECRET).expect("the folder can be written to");
+    write_secret(&key, SECRET);
     let key = key.to_str().expect("the folder has a plain name");
     Referee::start_with(folder, &["--signing-key", key])
 }

@@ -5,12 +5,13 @@ mod own_referee;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use referee_conform::{Cases, Output, Sums, Target, Trouble};
 
 use self::own_referee::OwnReferee;
-use crate::connection::Server;
+use crate::connection::{Server, TrustArguments};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::printable::{Escape, Printable};
 
@@ -20,10 +21,12 @@ pub(crate) struct ConformArguments {
     /// Files of cases, one JSON object a line; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The referee to put the cases to, as http://HOST:PORT. Default: one of our own, started for
-    /// this and forgotten afterwards.
+    /// The referee to put the cases to, as http://HOST:PORT or https://HOST:PORT. Default: one of
+    /// our own, started for this and forgotten afterwards.
     #[arg(long, short, value_name = "URL", env = "REFEREE_CONFORM_TARGET")]
     target: Option<String>,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Writes every case as a JSON object, and the sums as the last one.
     #[arg(long, short)]
     json: bool,
@@ -36,7 +39,7 @@ impl ConformArguments {
         let target = self
             .target
             .as_deref()
-            .map(|text| read_target("--target", text));
+            .map(|text| read_target("--target", text, &self.trust));
         let target = target.transpose()?;
         let cases = Cases::open(self.files).map_err(failure)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -54,9 +57,11 @@ impl ConformArguments {
 }
 
 /// Reads the address of a referee.
-fn read_target(option: &str, text: &str) -> Result<Target, Failure> {
-    let server = Server::read(option, text)?;
-    Ok(Target::new(server.text(), server.endpoint()))
+fn read_target(option: &str, text: &str, trust: &TrustArguments) -> Result<Target, Failure> {
+    let server = Server::read(option, text, trust)?;
+    let credential = server.credential();
+    let authorization = Arc::new(move || credential.header());
+    Ok(Target::new(server.text(), server.endpoint()).with_authorization(authorization))
 }
 
 fn failure(trouble: Trouble) -> Failure {
@@ -72,7 +77,7 @@ async fn play(cases: &Cases, target: Option<Target>, json: bool) -> Result<Sums,
         return play_or_stop(cases, &target, json).await;
     }
     let own = OwnReferee::start().await.map_err(Failure::Trouble)?;
-    let played = match read_target("our own referee", own.address()) {
+    let played = match read_target("our own referee", own.address(), &TrustArguments::default()) {
         Ok(target) => play_or_stop(cases, &target, json).await,
         Err(error) => Err(error),
     };

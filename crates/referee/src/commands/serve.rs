@@ -1,7 +1,9 @@
 //! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
+mod listening;
 mod observed;
 mod settings;
+mod shown;
 mod signals;
 
 use std::io::Write as _;
@@ -10,10 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgMatches, Args};
 use referee_record::RecordKey;
 use referee_server::limits::CONNECTIONS_MAX;
-use referee_server::{MachineClock, Server, ServerOptions};
+use referee_server::{MachineClock, Reload, Server, ServerOptions, Tls};
 use referee_store::{SqliteStore, Store};
 use referee_telemetry::log::log_panics;
 use rustix::fs::Mode;
@@ -21,25 +23,20 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::environment::{self, Stranger};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::{CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT};
+use crate::printable::standard_output;
+use listening::ListenArguments;
 use observed::ObservedArguments;
-use settings::{check_store, read_folder, read_key, read_listen};
+use settings::{check_store, read_folder, read_key};
 use signals::{EndTimes, Signals};
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
-    /// The address to listen on, by number or by name; port 0 picks a free one.
-    #[arg(
-        long,
-        short,
-        value_name = "HOST:PORT",
-        env = "REFEREE_LISTEN",
-        default_value = "127.0.0.1:50051",
-        value_parser = read_listen
-    )]
-    listen: String,
+    #[command(flatten)]
+    listen: ListenArguments,
     /// The file that games are kept in; it is created where it is missing.
     #[arg(
         long,
@@ -83,6 +80,8 @@ pub(crate) struct ServeArguments {
         value_parser = clap::value_parser!(u64).range(0..=3_600)
     )]
     connection_age_grace_seconds: u64,
+    #[command(flatten)]
+    observed: ObservedArguments,
     /// A file with the Ed25519 key that exported records are signed with: PKCS#8 in PEM, or the 32
     /// bytes of the secret in hexadecimal digits or base64. Default: records are not signed.
     #[arg(long, value_name = "FILE", env = "REFEREE_SIGNING_KEY")]
@@ -94,53 +93,92 @@ pub(crate) struct ServeArguments {
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
     #[arg(long, short, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    #[command(flatten)]
-    observed: ObservedArguments,
+    /// Writes each setting, its value and where it comes from, and starts nothing.
+    #[arg(long)]
+    print_config: bool,
+    /// Reads the settings and every file that they name, says what is wrong, and starts nothing.
+    #[arg(long)]
+    check_config: bool,
+}
+
+/// What a service begins with: everything that was read before a port is bound.
+struct Prepared {
+    record_key: Option<RecordKey>,
+    tls: Option<Arc<Tls>>,
+    addresses: Vec<SocketAddr>,
 }
 
 impl ServeArguments {
-    /// Runs the service until a signal. `log` is what is logged as the command line has it.
-    pub(crate) fn run(self, log: &str) -> Outcome {
-        let record_key = self.signing_key.as_deref().map(read_key).transpose();
-        let record_key = record_key.map_err(Failure::Trouble)?;
-        self.observed.read_filter().map_err(Failure::Trouble)?;
+    /// Runs the service until a signal. `whole` is the command line of the program, and `matches`
+    /// what was read by it; `log` is what is logged as the command line has it.
+    pub(crate) fn run(self, mut whole: clap::Command, matches: &ArgMatches, log: &str) -> Outcome {
+        log_panics();
+        warn_of_strangers(&whole);
+        if self.print_config {
+            whole.build();
+            let (name, matches) = matches.subcommand().expect("a command was chosen");
+            let command = whole.find_subcommand(name).expect("the command is known");
+            shown::write(standard_output(false), command, matches).map_err(Failure::Output)?;
+        }
+        if self.is_asked_only() {
+            // With --print-config alone nothing is read.
+            let checked = self.check_config.then(|| self.prepare()).transpose();
+            return checked.map(|_| Exit::Fine);
+        }
+        let outcome = self.prepare().and_then(|prepared| {
+            raise_limits();
+            self.run_until_signal(prepared, log)
+                .map_err(Failure::Trouble)
+        });
+        match outcome {
+            Ok(()) => Ok(Exit::Fine),
+            // What a service has to say is a line of its log.
+            Err(Failure::Trouble(message)) => {
+                tracing::error!("{message}");
+                Ok(Exit::Trouble)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Whether nothing is to be started.
+    fn is_asked_only(&self) -> bool {
+        self.print_config || self.check_config
+    }
+
+    /// Reads every file that the settings name. Nothing is written and no port is bound.
+    fn prepare(&self) -> Result<Prepared, Failure> {
         check_store(&self.store).map_err(|text| Failure::Usage(text.to_owned()))?;
+        self.observed.read_filter().map_err(Failure::Trouble)?;
+        let addresses = self.listen.addresses()?;
+        let record_key = self.signing_key.as_deref().map(read_key).transpose();
+        Ok(Prepared {
+            record_key: record_key.map_err(Failure::Trouble)?,
+            tls: self.listen.read_tls()?,
+            addresses,
+        })
+    }
+
+    fn run_until_signal(self, prepared: Prepared, log: &str) -> Result<(), String> {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         if let Some(threads) = self.threads {
             builder.worker_threads(usize::from(threads));
         }
-        log_panics();
-        raise_limits();
-        let outcome = match builder.enable_all().build() {
-            Ok(runtime) => {
-                let outcome = runtime.block_on(self.run_until_signal(record_key, log));
-                // Whatever a thread still does there is nobody to wait for it.
-                runtime.shutdown_background();
-                outcome
-            }
-            Err(error) => Err(format!("cannot start threads: {error}")),
-        };
-        match outcome {
-            Ok(()) => Ok(Exit::Fine),
-            // What a service has to say is a line of its log.
-            Err(message) => {
-                tracing::error!("{message}");
-                Ok(Exit::Trouble)
-            }
-        }
+        let runtime = builder.enable_all().build();
+        let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
+        let outcome = runtime.block_on(self.serve(prepared, log));
+        // Whatever a thread still does there is nobody to wait for it.
+        runtime.shutdown_background();
+        outcome
     }
 
-    async fn run_until_signal(
-        self,
-        record_key: Option<RecordKey>,
-        log: &str,
-    ) -> Result<(), String> {
+    async fn serve(self, prepared: Prepared, log: &str) -> Result<(), String> {
         let signals = Signals::begin();
         let signals = signals.map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A store is made only by a service that can begin.
-        let listener = TcpListener::bind(&self.listen)
-            .await
-            .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
+        let listener = TcpListener::bind(&prepared.addresses[..]).await;
+        let listener = listener
+            .map_err(|error| format!("cannot listen on {}: {error}", self.listen.listen))?;
         let telemetry = self.observed.begin()?;
         // It is there while the store is being opened, which may take time, and until the end.
         let ended = CancellationToken::new();
@@ -158,23 +196,28 @@ impl ServeArguments {
         let clock = Arc::new(MachineClock::after(last_us));
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         announce(address);
-        tracing::info!(%address, store = %path, "listening");
+        let is_encrypted = prepared.tls.is_some();
+        tracing::info!(%address, tls = is_encrypted, store = %path, "listening");
+        if let Some(key) = &prepared.record_key {
+            tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
+        }
         let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
         let drain_time = Duration::from_secs(self.drain_timeout_seconds);
         let times = EndTimes {
             delay: Duration::from_secs(self.drain_delay_seconds),
             drain: drain_time,
         };
-        let (observed, log) = (self.observed, log.to_owned());
-        let reload = move || observed.reload_filter(&log);
-        tokio::spawn(signals.obey(stop.clone(), hurry.clone(), times, reload));
-        if let Some(key) = &record_key {
-            tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
-        }
+        let reload = Reload::default();
+        let (files, observed, log) = (reload.clone(), self.observed, log.to_owned());
+        let read_again = move || {
+            observed.reload_filter(&log);
+            files.ask();
+        };
+        tokio::spawn(signals.obey(stop.clone(), hurry.clone(), times, read_again));
         let close_time = (drain_time / CLOSE_TIME_SHARE).min(CLOSE_TIME_MAX);
         let options = ServerOptions {
             drain_timeout: drain_time - close_time,
-            record_key,
+            record_key: prepared.record_key,
             connections_max: connections_max(),
             backup_folder: self.backup_folder,
             drain_delay: times.delay,
@@ -182,6 +225,8 @@ impl ServeArguments {
             connection_age_max: self.connection_age_max_seconds.map(Duration::from_secs),
             connection_age_grace: Duration::from_secs(self.connection_age_grace_seconds),
             telemetry: telemetry.clone(),
+            tls: prepared.tls,
+            reload,
             ..ServerOptions::default()
         };
         let server = Server::new(listener, Arc::clone(&store), clock, options);
@@ -198,6 +243,14 @@ impl ServeArguments {
         })?;
         tracing::info!("stopped");
         Ok(())
+    }
+}
+
+/// Says which variables look like settings and are none.
+fn warn_of_strangers(whole: &clap::Command) {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for Stranger { name, meant } in environment::strangers(names, &environment::known(whole)) {
+        tracing::warn!(name, meant, "a variable is no setting, and is not obeyed");
     }
 }
 

@@ -4,18 +4,21 @@
 use std::convert::Infallible;
 use std::fs::File;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::{Request, Response};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::body::Body;
 use tower::Service;
 
 use super::connection;
-use super::ledger::{Ledger, Seldom};
+use super::ledger::{Ledger, Place, Seldom};
+use super::tls::{Tls, VerifiedClient};
 use crate::limits;
 
 /// What is kept open, so that there is a descriptor to turn somebody away with when there is no
@@ -28,6 +31,7 @@ const SPARE: &str = "/dev/null";
 /// Dropped before, it drops all connections.
 pub(crate) async fn serve<S>(
     listener: TcpListener,
+    tls: Option<Arc<Tls>>,
     ledger: Arc<Ledger>,
     service: S,
     stop: CancellationToken,
@@ -62,13 +66,14 @@ pub(crate) async fn serve<S>(
         };
         // Small answers must not wait for others.
         let _ = stream.set_nodelay(true);
-        let serving = connection::serve(
-            stream,
-            place,
-            service.clone(),
-            Arc::clone(&http),
-            stop.clone(),
-        );
+        let (tls, service) = (tls.clone(), service.clone());
+        let (http, stop) = (Arc::clone(&http), stop.clone());
+        let serving = async move {
+            let begun = begin(stream, tls.as_deref(), peer.ip(), &place, &stop).await;
+            if let Some((stream, client)) = begun {
+                connection::serve(stream, client, place, service, http, stop).await;
+            }
+        };
         let gone = gone.clone();
         connections.spawn(async move {
             tokio::select! {
@@ -81,6 +86,31 @@ pub(crate) async fn serve<S>(
     drop(door);
     connections.close();
     connections.wait().await;
+}
+
+/// A connection with or without encryption.
+type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+
+/// Begins what stands below HTTP/2, within bounded time. `None` where it fails, or the connection
+/// has to go meanwhile.
+async fn begin(
+    stream: TcpStream,
+    tls: Option<&Tls>,
+    peer: IpAddr,
+    place: &Place,
+    stop: &CancellationToken,
+) -> Option<(Stream, Option<VerifiedClient>)> {
+    let Some(tls) = tls else {
+        return Some((Either::Left(stream), None));
+    };
+    tokio::select! {
+        shaken = tls.shake_hands(stream, peer) => {
+            let (stream, client) = shaken?;
+            Some((Either::Right(Box::new(stream)), client))
+        }
+        () = place.account().cut() => None,
+        () = stop.cancelled() => None,
+    }
 }
 
 /// Where connections come in.

@@ -1,7 +1,7 @@
 //! One connection, from its first byte to its end.
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use tower::Service;
 
 use super::ledger::{Account, Place};
 use super::metered::{HeldMessage, Received, Sent};
+use super::tls::{ClientCertificate, VerifiedClient};
 use crate::error::EndedBy;
 use crate::limits;
 
@@ -34,6 +35,9 @@ tokio::task_local! {
 pub(crate) struct Line {
     /// The account of the connection.
     pub(crate) account: Arc<Account>,
+    /// Whose certificate the client showed, where it showed one.
+    #[expect(dead_code, reason = "nobody has to say yet who they are")]
+    pub(crate) certificate: Option<Arc<ClientCertificate>>,
     /// Cancelled, the stream of the call is reset, and whatever waits in it is dropped.
     pub(crate) reset: CancellationToken,
 }
@@ -52,6 +56,7 @@ impl Line {
 /// have ended. `stream` is what it looks like after any handshake below HTTP/2.
 pub(super) async fn serve<I, S>(
     mut stream: I,
+    mut client: Option<VerifiedClient>,
     place: Place,
     service: S,
     http: Arc<http2::Builder<Tasks>>,
@@ -79,7 +84,16 @@ pub(super) async fn serve<I, S>(
     let calls = Calls {
         service,
         account: Arc::clone(&account),
+        certificate: client
+            .as_ref()
+            .map(|client| Arc::clone(client.certificate())),
     };
+    let mut void = pin!(async {
+        match &mut client {
+            Some(client) => client.until_void().await,
+            None => pending().await,
+        }
+    });
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), calls));
     let mut old = pin!(account.age().is_old());
     let mut past = pin!(account.age().is_past());
@@ -95,6 +109,10 @@ pub(super) async fn serve<I, S>(
             () = account.cut() => return,
             () = &mut past, if is_old => return,
             () = &mut old, if !is_old => is_old = true,
+            () = &mut void => {
+                tracing::info!("a connection was closed: its client's certificate is good no more");
+                return;
+            }
             () = stop.cancelled(), if !is_closing => {}
             () = until_quiet(&account), if !is_closing => {}
         }
@@ -186,6 +204,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Begun<I> {
 struct Calls<S> {
     service: S,
     account: Arc<Account>,
+    certificate: Option<Arc<ClientCertificate>>,
 }
 
 impl<S> hyper::service::Service<Request<Incoming>> for Calls<S>
@@ -201,6 +220,7 @@ where
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let mut service = self.service.clone();
         let account = Arc::clone(&self.account);
+        let certificate = self.certificate.clone();
         let call = account.call();
         Box::pin(async move {
             let held = HeldMessage::default();
@@ -208,6 +228,7 @@ where
                 .map(|body| Body::new(Received::new(body, Arc::clone(&account), held.clone())));
             request.extensions_mut().insert(Line {
                 account: Arc::clone(&account),
+                certificate,
                 reset: RESET.try_with(CancellationToken::clone).unwrap_or_default(),
             });
             poll_fn(|context| service.poll_ready(context)).await?;

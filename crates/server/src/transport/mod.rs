@@ -14,6 +14,7 @@ mod methods;
 mod reflection;
 mod status;
 mod stream;
+mod tls;
 
 pub(crate) use self::accept::serve;
 pub(crate) use self::ages::Ages;
@@ -26,3 +27,4 @@ pub(crate) use self::methods::methods;
 pub(crate) use self::reflection::reflection;
 pub use self::status::DOMAIN;
 pub(crate) use self::stream::{Gone, Outgoing, Sender, Streams};
+pub use self::tls::{Tls, TlsError, TlsFiles, TlsPart, TlsState};

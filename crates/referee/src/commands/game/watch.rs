@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use clap::Args;
 use referee_api::v1;
-use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::watch_game_response::Kind;
 use tokio::time::Instant;
 use tonic::Status;
-use tonic::transport::Channel;
 
 use super::board::BoardArguments;
 use super::output::write;
 use super::times::read_time;
 use super::{events, json, names, show, words};
-use crate::connection::{self, Backoff, Server};
+use crate::connection::{self, Backoff, Games, Server};
 use crate::exit::{Exit, Failure, Outcome, tell};
 use crate::limits::{WATCH_HEARTBEAT_SECONDS, WATCH_LOST_SECONDS_MAX};
 
@@ -115,7 +113,7 @@ impl WatchArguments {
 
 impl Watcher<'_> {
     /// Follows one stream.
-    async fn follow(&mut self, mut games: GameServiceClient<Channel>) -> Result<Ended, Failure> {
+    async fn follow(&mut self, mut games: Games) -> Result<Ended, Failure> {
         let request = self.arguments.request(self.after);
         let stream = connection::in_time(games.watch_game(request)).await;
         let mut stream = match stream {

@@ -1,10 +1,9 @@
 //! What the settings of the service say, before a port is bound.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use referee_record::RecordKey;
+use referee_server::files::read_secret;
 use referee_server::limits::KEY_FILE_BYTES_MAX;
 
 /// Takes an address with a port; a name is looked up when it is bound.
@@ -47,10 +46,7 @@ pub(super) fn check_store(path: &Path) -> Result<(), &'static str> {
 pub(super) fn read_key(path: &Path) -> Result<RecordKey, String> {
     let fault = |text: String| format!("--signing-key (REFEREE_SIGNING_KEY): {text}");
     let name = path.display();
-    let file = File::open(path).map_err(|error| fault(format!("{name}: {error}")))?;
-    let mut text = String::new();
-    file.take(KEY_FILE_BYTES_MAX as u64)
-        .read_to_string(&mut text)
-        .map_err(|error| fault(format!("{name}: {error}")))?;
+    let text = read_secret(path, KEY_FILE_BYTES_MAX);
+    let text = text.map_err(|error| fault(format!("{name}: {error}")))?;
     RecordKey::read(&text).map_err(|error| fault(format!("{name}: {error}")))
 }

@@ -11,7 +11,7 @@ use referee_api::v1::back_up_store_response::Kind;
 use referee_store::{Course, OpenError, StoreFile};
 
 use super::waiting::{run_blocking, silent};
-use crate::connection::{self, Server};
+use crate::connection::{self, Server, TrustArguments};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::STORE_SILENCE_SECONDS_MAX;
 use crate::printable::standard_output;
@@ -34,10 +34,13 @@ pub(crate) struct BackupArguments {
         default_value = "referee.db"
     )]
     store: PathBuf,
-    /// Asks the server that runs on a store, as http://HOST:PORT. The server writes the copy into
-    /// the folder that it was started with (`referee serve --backup-folder`), and names it.
+    /// Asks the server that runs on a store, as http://HOST:PORT or https://HOST:PORT. The server
+    /// writes the copy into the folder that it was started with (`referee serve --backup-folder`),
+    /// and names it.
     #[arg(long, short, value_name = "URL")]
     server: Option<String>,
+    #[command(flatten)]
+    trust: TrustArguments,
 }
 
 impl BackupArguments {
@@ -45,7 +48,7 @@ impl BackupArguments {
         let course = Arc::new(Course::default());
         match (self.server, self.file) {
             (Some(url), _) => {
-                let server = Server::read("--server", &url)?;
+                let server = Server::read("--server", &url, &self.trust)?;
                 connection::run(ask(server))
             }
             (None, Some(file)) => {

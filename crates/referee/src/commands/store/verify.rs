@@ -10,7 +10,7 @@ use referee_api::v1::verify_store_response::Kind;
 use referee_store::{Course, StoreFile, VerifyCursor};
 
 use super::waiting::{run_blocking, silent};
-use crate::connection::{self, Server};
+use crate::connection::{self, Server, TrustArguments};
 use crate::exit::{Exit, Failure, Outcome, tell};
 use crate::limits::STORE_SILENCE_SECONDS_MAX;
 use crate::printable::standard_output;
@@ -25,9 +25,11 @@ pub(crate) struct VerifyStoreArguments {
         conflicts_with = "server"
     )]
     files: Vec<String>,
-    /// Asks the server that runs on a store, as http://HOST:PORT.
+    /// Asks the server that runs on a store, as http://HOST:PORT or https://HOST:PORT.
     #[arg(long, short, value_name = "URL")]
     server: Option<String>,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Leaves out the file itself with its indexes, which takes the longest.
     #[arg(long, short)]
     games_only: bool,
@@ -39,7 +41,7 @@ pub(crate) struct VerifyStoreArguments {
 impl VerifyStoreArguments {
     pub(super) fn run(self) -> Outcome {
         if let Some(url) = &self.server {
-            let server = Server::read("--server", url)?;
+            let server = Server::read("--server", url, &self.trust)?;
             return connection::run(ask(&server, self.games_only, self.json));
         }
         let course = Arc::new(Course::default());

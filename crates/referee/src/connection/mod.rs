@@ -1,6 +1,8 @@
 //! The connection of every command that asks a server: where the server is, how it is reached, what
 //! is worth another attempt, and what its errors say.
 
+mod trust;
+
 use std::error::Error as _;
 use std::fmt::Write as _;
 use std::future::Future;
@@ -9,10 +11,12 @@ use std::time::Duration;
 use clap::Args;
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::store_service_client::StoreServiceClient;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Response, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
+pub(crate) use self::trust::{Credential, TrustArguments};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::{
     BACKOFF_FIRST, BACKOFF_MAX, CALL_ATTEMPTS_MAX, CALL_SECONDS_MAX, CONNECT_SECONDS_MAX,
@@ -21,7 +25,7 @@ use crate::limits::{
 /// Which server a command asks.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ServerArguments {
-    /// The server, as http://HOST:PORT.
+    /// The server, as http://HOST:PORT or https://HOST:PORT.
     #[arg(
         long,
         short,
@@ -31,38 +35,55 @@ pub(crate) struct ServerArguments {
         global = true
     )]
     server: String,
+    #[command(flatten)]
+    trust: TrustArguments,
 }
 
-/// The address of a server.
+/// The games of a server.
+pub(crate) type Games = GameServiceClient<InterceptedService<Channel, Credential>>;
+
+/// The care of the store of a server.
+pub(crate) type Store = StoreServiceClient<InterceptedService<Channel, Credential>>;
+
+/// A server: its address, how it is believed, and what every call says about who asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     text: String,
     endpoint: Endpoint,
+    credential: Credential,
 }
 
 impl ServerArguments {
     /// Reads the address. Nothing is connected yet.
     pub(crate) fn read(&self) -> Result<Server, Failure> {
-        Server::read("--server", &self.server)
+        Server::read("--server", &self.server, &self.trust)
     }
 }
 
 impl Server {
-    /// Reads the address that an option has. Nothing is connected yet.
-    pub(crate) fn read(option: &str, text: &str) -> Result<Server, Failure> {
+    /// Reads the address that an option has, and the files that go with it. Nothing is connected
+    /// yet.
+    pub(crate) fn read(
+        option: &str,
+        text: &str,
+        trust: &TrustArguments,
+    ) -> Result<Server, Failure> {
         let no_address = |why: &str| {
             Failure::Usage(format!(
                 "{option}: {text} is no address: {why}; use one such as http://127.0.0.1:50051"
             ))
         };
-        if !text.starts_with("http://") {
-            return Err(no_address("only http is spoken"));
+        if !text.starts_with("http://") && !text.starts_with("https://") {
+            return Err(no_address("only http and https are spoken"));
         }
         let endpoint = Endpoint::from_shared(text.to_owned());
         let endpoint = endpoint.map_err(|error| no_address(&error.to_string()))?;
+        let endpoint = endpoint.connect_timeout(Duration::from_secs(CONNECT_SECONDS_MAX));
+        let (endpoint, credential) = trust.apply(endpoint)?;
         Ok(Server {
             text: text.to_owned(),
-            endpoint: endpoint.connect_timeout(Duration::from_secs(CONNECT_SECONDS_MAX)),
+            endpoint,
+            credential,
         })
     }
 
@@ -71,19 +92,32 @@ impl Server {
         self.endpoint.clone()
     }
 
+    /// Returns what every call says about who makes it.
+    pub(crate) fn credential(&self) -> Credential {
+        self.credential.clone()
+    }
+
     /// Returns the address as text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// Connects to the games. A connection that is lost later comes back with the next call.
-    pub(crate) async fn games(&self) -> Result<GameServiceClient<Channel>, Failure> {
-        self.connect().await.map(GameServiceClient::new)
+    pub(crate) async fn games(&self) -> Result<Games, Failure> {
+        let channel = self.connect().await?;
+        Ok(GameServiceClient::with_interceptor(
+            channel,
+            self.credential(),
+        ))
     }
 
     /// Connects to the care of the store.
-    pub(crate) async fn store(&self) -> Result<StoreServiceClient<Channel>, Failure> {
-        self.connect().await.map(StoreServiceClient::new)
+    pub(crate) async fn store(&self) -> Result<Store, Failure> {
+        let channel = self.connect().await?;
+        Ok(StoreServiceClient::with_interceptor(
+            channel,
+            self.credential(),
+        ))
     }
 
     async fn connect(&self) -> Result<Channel, Failure> {
@@ -94,6 +128,10 @@ impl Server {
                 // Writing into a text does not fail.
                 let _ = write!(text, ": {error}");
                 source = error.source();
+            }
+            let is_encrypted = self.text.starts_with("https://");
+            if is_encrypted && let Some(way_out) = way_out_of_handshake(&text) {
+                let _ = write!(text, "\n{way_out}");
             }
             Failure::Trouble(text)
         })
@@ -117,12 +155,34 @@ impl Server {
         if let Some(way_out) = way_out(reason) {
             let _ = write!(text, "\n{way_out}");
         }
+        // What a connection breaks at tells nothing of why.
+        if reason.is_empty() && is_passing(status) && self.text.starts_with("http://") {
+            text.push_str("\nif the server speaks TLS, use https://");
+        }
         Failure::Trouble(text)
     }
 }
 
 fn reason_of(details: &ErrorDetails) -> &str {
     details.error_info().map_or("", |info| &info.reason)
+}
+
+/// What can be done about a handshake that failed, by the words of the library.
+fn way_out_of_handshake(text: &str) -> Option<&'static str> {
+    let has = |words: &str| text.contains(words);
+    if has("UnknownIssuer") {
+        Some("name the authority of the server with --ca FILE (REFEREE_CA)")
+    } else if has("not valid for name") || has("NotValidForName") {
+        Some("use a name that the certificate of the server is for")
+    } else if has("InvalidContentType") || has("reset by peer") || has("handshake eof") {
+        Some("the server may not speak TLS there; if it is to be trusted without, use http://")
+    } else if has("CaUsedAsEndEntity") {
+        Some("the server shows the certificate of an authority; it needs one with CA:FALSE")
+    } else if has("CertificateRequired") {
+        Some("the server asks for a certificate: --certificate FILE --key FILE")
+    } else {
+        None
+    }
 }
 
 /// What can be done about an error, where its message does not say so to a person at a terminal.

@@ -1,0 +1,135 @@
+//! Where the service listens, and how connections are encrypted there.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::builder::BoolishValueParser;
+use clap::{Args, ValueEnum};
+use referee_server::{Tls, TlsFiles, TlsPart};
+
+use super::settings::read_listen;
+use crate::exit::Failure;
+
+/// The part of the command line about the listener.
+#[derive(Debug, Args)]
+pub(super) struct ListenArguments {
+    /// The address to listen on, by number or by name; port 0 picks a free one.
+    #[arg(
+        long,
+        short,
+        value_name = "HOST:PORT",
+        env = "REFEREE_LISTEN",
+        default_value = "127.0.0.1:50051",
+        value_parser = read_listen
+    )]
+    pub(super) listen: String,
+    /// A file with the certificate that the service shows, and those that lead from it to an
+    /// authority, in PEM. With it connections are encrypted, and no others are taken. Default: they
+    /// are not encrypted, which only this machine is let do.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "REFEREE_TLS_CERTIFICATE",
+        requires = "tls_key"
+    )]
+    tls_certificate: Option<PathBuf>,
+    /// A file with the private key of that certificate, in PEM, which not everybody may read.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "REFEREE_TLS_KEY",
+        requires = "tls_certificate"
+    )]
+    tls_key: Option<PathBuf>,
+    /// A file with the authorities that certificates of clients are good by, in PEM. Default: no
+    /// client is asked for one.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "REFEREE_TLS_CLIENT_CA",
+        requires = "tls_certificate"
+    )]
+    tls_client_ca: Option<PathBuf>,
+    /// Whether a client must show a certificate, where there are authorities for them.
+    #[arg(
+        long,
+        env = "REFEREE_TLS_CLIENT_AUTH",
+        value_enum,
+        default_value = "required",
+        requires = "tls_client_ca"
+    )]
+    tls_client_auth: ClientCertificate,
+    /// Lets the service listen where other machines reach it, though nothing is encrypted: such as
+    /// behind a proxy that encrypts.
+    #[arg(
+        long,
+        env = "REFEREE_INSECURE_LISTEN",
+        value_parser = BoolishValueParser::new()
+    )]
+    insecure_listen: bool,
+}
+
+/// Whether a client must show a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClientCertificate {
+    /// Who has none is served as well.
+    Optional,
+    /// Who has none is not served.
+    Required,
+}
+
+impl ListenArguments {
+    /// Reads what connections are encrypted with, if they are.
+    pub(super) fn read_tls(&self) -> Result<Option<Arc<Tls>>, Failure> {
+        let (Some(certificate), Some(key)) = (&self.tls_certificate, &self.tls_key) else {
+            return Ok(None);
+        };
+        let files = TlsFiles {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            client_authorities: self.tls_client_ca.clone(),
+            is_client_certificate_required: self.tls_client_auth == ClientCertificate::Required,
+            is_http_1_served: false,
+        };
+        let tls = Tls::open(files).map_err(|error| {
+            let option = match error.part() {
+                TlsPart::Certificate => "--tls-certificate (REFEREE_TLS_CERTIFICATE)",
+                TlsPart::Key => "--tls-key (REFEREE_TLS_KEY)",
+                TlsPart::ClientAuthorities => "--tls-client-ca (REFEREE_TLS_CLIENT_CA)",
+            };
+            Failure::Trouble(format!("{option}: {error}"))
+        })?;
+        Ok(Some(Arc::new(tls)))
+    }
+
+    /// Returns the addresses that the name stands for, of which one is to be listened on. Where
+    /// other machines could reach one, connections must be encrypted, or it must have been asked
+    /// for by name.
+    pub(super) fn addresses(&self) -> Result<Vec<SocketAddr>, Failure> {
+        let listen = &self.listen;
+        let addresses = listen.to_socket_addrs();
+        let addresses: Vec<_> = addresses
+            .map_err(|error| Failure::Trouble(format!("cannot listen on {listen}: {error}")))?
+            .collect();
+        let is_encrypted = self.tls_certificate.is_some();
+        let exposed = addresses.iter().find(|address| !is_own(address));
+        match exposed {
+            Some(address) if !is_encrypted && !self.insecure_listen => {
+                Err(Failure::Usage(format!(
+                    "--listen (REFEREE_LISTEN): other machines reach {address}, and nothing would \
+                     be encrypted: who is on the way could read and change everything\neither \
+                     encrypt with --tls-certificate FILE --tls-key FILE (REFEREE_TLS_CERTIFICATE, \
+                     REFEREE_TLS_KEY)\nor, where the network is trusted or a proxy encrypts, add \
+                     --insecure-listen (REFEREE_INSECURE_LISTEN=true)"
+                )))
+            }
+            _ => Ok(addresses),
+        }
+    }
+}
+
+/// Whether only this machine reaches an address.
+fn is_own(address: &SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
