@@ -49,7 +49,7 @@ impl TraceService for Collector {
         let scopes = resources.flat_map(|resource| resource.scope_spans);
         let spans = scopes.flat_map(|scope| scope.spans);
         self.0.lock().expect("nobody panics").extend(spans);
-        Ok(Response::default())
+        Ok(Response::new(ExportTraceServiceResponse::default()))
     }
 }
 
