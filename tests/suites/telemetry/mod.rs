@@ -7,10 +7,11 @@ mod probes;
 mod scrapes;
 mod traces;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::{Game, GetGameRequest, WatchGameRequest, WatchGameResponse};
+use referee_tests::operator::get;
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, make_move, on_move};
 use tempfile::TempDir;
@@ -36,10 +37,16 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder can be made")
 }
 
-/// Starts a referee with an admin listener and further options.
+/// Starts a referee with an admin listener and further options, and waits until it is ready.
 fn start(folder: &TempDir, options: &[&str]) -> Referee {
     let options: Vec<&str> = ADMIN.iter().chain(options).copied().collect();
-    Referee::start_with(folder.path(), &options)
+    let referee = Referee::start_with(folder.path(), &options);
+    let begun = Instant::now();
+    while get(referee.admin(), "/ready").status != 200 {
+        assert!(begun.elapsed() < SOON, "it is not ready within {SOON:?}");
+        std::thread::sleep(LOOK);
+    }
+    referee
 }
 
 /// Waits until something is so.
