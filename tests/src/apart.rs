@@ -146,6 +146,10 @@ impl Games for Apart {
     ) -> Read<'a, GamePage> {
         self.store.list(platform, filter, after, limit)
     }
+
+    fn count(&self, state: i32) -> Read<'_, u64> {
+        self.store.count(state)
+    }
 }
 
 impl Log for Apart {

@@ -36,6 +36,7 @@
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `questions` | histories that went on after a draw |
 //! | `store_truth` | files that are taken away, replaced, cut, written to or damaged |
+//! | `telemetry` | metrics, probes, logs, traces, and how a service and its connections end |
 //! | `timekeeping` | flags, bonuses, pauses and down time, to the millisecond |
 //! | `tls` | encrypted connections, certificates that are replaced, and the commands that ask so |
 //! | `two_servers` | two servers on one store: what one writes, and a disk that is slow or fails |
@@ -84,6 +85,7 @@ mod sequences;
 mod service;
 mod store_care;
 mod store_truth;
+mod telemetry;
 mod tidy;
 mod timekeeping;
 mod tls;

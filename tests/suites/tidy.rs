@@ -226,6 +226,14 @@ const REAL_TIME: &[(&str, &str)] = &[
     ),
     ("tests/suites/sequences/shutdown.rs", "stops a process"),
     (
+        "tests/suites/telemetry/mod.rs",
+        "waits until a process shows what happened",
+    ),
+    (
+        "tests/suites/telemetry/life.rs",
+        "measures how a process ends",
+    ),
+    (
         "tests/suites/tls/mod.rs",
         "waits until a process logs something",
     ),

@@ -4,14 +4,6 @@ use std::time::Duration;
 
 /// How long the own server of `referee conform` may take to end.
 pub(crate) const OWN_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// The lines of the log that wait to be written; more are dropped and counted.
-pub(crate) const LOG_LINES_WAITING_MAX: usize = 1_024;
-/// The longest line of the log, in bytes; the rest is cut off.
-pub(crate) const LOG_LINE_BYTES_MAX: usize = 16 << 10;
-/// How long the end waits for the log to be written.
-pub(crate) const LOG_END_TIMEOUT: Duration = Duration::from_millis(500);
-/// How often it looks for room in that time, where the log is full.
-pub(crate) const LOG_END_TRIES: u32 = 50;
 /// The part of the drain time of `referee serve` that is kept for closing the store: one in so
 /// many.
 pub(crate) const CLOSE_TIME_SHARE: u32 = 4;

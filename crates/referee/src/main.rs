@@ -143,15 +143,15 @@ fn run() -> Outcome {
         }
     };
     let started = arguments.log.start();
-    started.map_err(|error| Failure::Usage(error.to_string()))?;
-    let outcome = run_command(arguments.command, &matches);
-    log::finish();
+    started.map_err(Failure::Usage)?;
+    let outcome = run_command(arguments.command, &matches, &arguments.log.log);
+    referee_telemetry::log::finish();
     outcome
 }
 
-fn run_command(command: Command, matches: &ArgMatches) -> Outcome {
+fn run_command(command: Command, matches: &ArgMatches, log: &str) -> Outcome {
     match command {
-        Command::Serve(serve) => serve.run(command_line(), matches),
+        Command::Serve(serve) => serve.run(command_line(), matches, log),
         Command::CanMate(can_mate) => can_mate.run(),
         Command::Judge(judge) => judge.run(),
         Command::Perft(perft) => perft.run(),

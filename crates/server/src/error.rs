@@ -131,6 +131,13 @@ pub enum ServiceError {
     DeadlineExceeded,
     /// The server is shutting down.
     ShuttingDown,
+    /// A stream has to end.
+    StreamEnded {
+        /// Why.
+        by: EndedBy,
+        /// From where it can be resumed; none where it begins again.
+        resume: Option<Resume>,
+    },
     /// The store cannot read or write.
     StoreUnavailable {
         /// What it said, without names of files or machines.
@@ -229,6 +236,33 @@ impl fmt::Display for Refusal {
             Self::Expired => "the time of the credential is over; ask for another",
         })
     }
+}
+
+/// Why a stream has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy {
+    /// The server is shutting down.
+    ShuttingDown,
+    /// The connection is old, so that its client may find another server.
+    ConnectionAge,
+}
+
+impl fmt::Display for EndedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ShuttingDown => "the server is shutting down",
+            Self::ConnectionAge => "the connection is old",
+        })
+    }
+}
+
+/// From where a stream can be resumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// After the event with this sequence.
+    AfterSequence(i64),
+    /// After this cursor.
+    AfterCursor(String),
 }
 
 impl ServiceError {
@@ -367,7 +401,8 @@ impl fmt::Display for ServiceError {
             Self::SlowConsumer => f.write_str("the stream is read too slowly"),
             Self::Overloaded { .. } => f.write_str("the server has as much work as it takes"),
             Self::DeadlineExceeded => f.write_str("the time of the call is over"),
-            Self::ShuttingDown => f.write_str("the server is shutting down"),
+            Self::ShuttingDown => EndedBy::ShuttingDown.fmt(f),
+            Self::StreamEnded { by, .. } => by.fmt(f),
             Self::StoreUnavailable { reason } => f.write_str(reason),
             Self::RecordDamaged { what } => write!(f, "the stored record is damaged: {what}"),
             Self::CredentialRefused(refusal) => refusal.fmt(f),

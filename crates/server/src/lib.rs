@@ -14,6 +14,7 @@ mod error;
 pub mod files;
 mod games;
 pub mod limits;
+mod measures;
 mod perft;
 mod pool;
 mod salt;

@@ -201,6 +201,10 @@ pub const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
 pub const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a connection may be open without a call.
 pub const CONNECTION_QUIET_MAX: Duration = Duration::from_secs(15 * 60);
+/// How long whatever goes on over an old connection may go on after its streams were ended.
+pub const CONNECTION_AGE_CUT: Duration = Duration::from_secs(60);
+/// How long the calls of an old connection may go on before its streams end, where nobody says.
+pub const CONNECTION_AGE_GRACE_DEFAULT: Duration = Duration::from_secs(30);
 /// How often a connection is looked at, whether it is quiet.
 pub const CONNECTION_LOOK_INTERVAL: Duration = Duration::from_secs(30);
 /// How many times less than the address with the most an address has that others give way to.
@@ -349,6 +353,8 @@ pub const WALK_INTERVAL: Duration = Duration::from_secs(5);
 pub const WALK_REST: u32 = 4;
 /// The pause of that walk between its end and its next beginning.
 pub const WALK_PAUSE: Duration = Duration::from_secs(600);
+/// How often it is counted how many games are being played.
+pub const CENSUS_INTERVAL: Duration = Duration::from_secs(15);
 /// The damaged games that the walk remembers, so that each is told of once.
 pub const WALK_DAMAGED_MAX: usize = 4_096;
 /// The longest time without a sign of life of any process that running processes may leave: after

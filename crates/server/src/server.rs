@@ -15,6 +15,7 @@ use referee_api::v1::token_service_server::TokenServiceServer;
 use referee_api::worker::v1::worker_service_server::WorkerServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
+use referee_telemetry::Telemetry;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -32,14 +33,15 @@ use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::games::{CacheLimits, Games};
 use crate::limits;
+use crate::measures;
 use crate::perft::PerftJobs;
 use crate::pool::{Solvers, Turns, WorkPool};
 use crate::services::{
     GamesService, PerftService, RulesService, StoreKeeper, StreamingGames, TokenKeeper, WorkerDesk,
 };
 use crate::transport::{
-    CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, Tls, TransportErrorLayer, inside,
-    reflection, serve, serve_inside,
+    Ages, CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, Tls, TransportErrorLayer,
+    inside, methods, reflection, serve, serve_inside,
 };
 
 /// Asks a server to look at its files again, at once. Clones ask the same server.
@@ -59,6 +61,14 @@ pub struct ServerOptions {
     /// How long open calls and streams may go on after the signal to stop. Connections that are
     /// still open then are dropped, silent ones among them.
     pub drain_timeout: Duration,
+    /// How long it is served on after the signal to stop, no longer ready, before anything ends.
+    pub drain_delay: Duration,
+    /// Cancelled, it ends that time.
+    pub hurry: CancellationToken,
+    /// After which time a connection is asked to end, with a tenth more or less; none is never.
+    pub connection_age_max: Option<Duration>,
+    /// How long its calls may go on then, with a tenth more or less, before streams end.
+    pub connection_age_grace: Duration,
     /// What signs exported records; without it they are not signed.
     pub record_key: Option<RecordKey>,
     /// The folder that copies of the store go to; without it none is made.
@@ -90,12 +100,18 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// The most bytes of requests and answers that are under way.
     pub under_way_bytes_max: usize,
+    /// Where everything is measured and traced.
+    pub telemetry: Telemetry,
 }
 
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
         ServerOptions {
             drain_timeout: limits::DRAIN_TIMEOUT_DEFAULT,
+            drain_delay: Duration::ZERO,
+            hurry: CancellationToken::new(),
+            connection_age_max: None,
+            connection_age_grace: limits::CONNECTION_AGE_GRACE_DEFAULT,
             record_key: None,
             backup_folder: None,
             sort_folder: std::env::temp_dir(),
@@ -111,6 +127,7 @@ impl Default for ServerOptions {
             open_streams_max: limits::OPEN_STREAMS_MAX,
             connections_max: limits::CONNECTIONS_MAX,
             under_way_bytes_max: limits::UNDER_WAY_BYTES_MAX,
+            telemetry: Telemetry::default(),
         }
     }
 }
@@ -206,40 +223,47 @@ impl Server {
 
     /// Serves until `stop` is cancelled, then drains.
     ///
-    /// On the signal health turns to `NOT_SERVING`, streams end with `SHUTTING_DOWN`, open calls
-    /// are answered, and after the drain timeout whatever is left is dropped. From the signal on
-    /// the clocks of games stand still, until a server runs again. When this returns, every job of
-    /// the server has ended, unless the drain timeout passed.
+    /// On the signal health turns to `NOT_SERVING`, and everything else goes on for the drain delay,
+    /// so that whoever sends calls has heard of that. Then streams end with `SHUTTING_DOWN`, open
+    /// calls are answered, and after the drain timeout whatever is left is dropped. From then on the
+    /// clocks of games stand still, until a server runs again. When this returns, every job of the
+    /// server has ended, unless the drain timeout passed.
     ///
     /// # Errors
     ///
     /// Where the server cannot start.
     pub async fn run(self, stop: CancellationToken) -> Result<(), ServeError> {
         let drain_timeout = self.options.drain_timeout;
+        // Cancelled when the delay after the signal is over.
+        let closing = CancellationToken::new();
         let (health, health_service) = health_reporter();
         let tasks = TaskTracker::new();
         let solvers = Solvers::default();
         let games = self.begin_games(&tasks, &solvers).await?;
         let store = self.store.clone();
         let perft = self.begin_perft();
-        let background = Background::start(&games, &perft, store.clone());
+        let telemetry = self.options.telemetry.clone();
+        let background = Background::start(&games, &perft, store.clone(), telemetry.metrics());
         let background = background.map_err(ServeError::Thread)?;
         let heartbeat = Arc::clone(&games.heartbeat);
-        let workers = worker_service(WorkerDesk::new(Arc::clone(&perft), stop.clone()));
+        let workers = worker_service(WorkerDesk::new(Arc::clone(&perft), closing.clone()));
         let mut routes = self
-            .routes(games, perft, &tasks, &solvers, &stop)?
+            .routes(games, perft, &tasks, &solvers, &closing)?
             .add_service(health_service.clone());
         if self.worker_listener.is_none() {
             routes = routes.add_service(workers.clone());
         }
         let worker_routes = Routes::new(workers).add_service(health_service);
-        readiness::begin(&health).await;
+        readiness::begin(&health, &telemetry).await;
         // From the signal on it says that nothing is served.
-        let ready = tasks.spawn(readiness::run(store, heartbeat, health, stop.clone()));
+        let ready = readiness::run(store, heartbeat, health, telemetry.clone(), stop.clone());
+        let ready = tasks.spawn(ready);
         let gate = self.gate();
-        tasks.spawn(Arc::clone(&gate).run(stop.clone()));
+        tasks.spawn(Arc::clone(&gate).run(closing.clone()));
+        // Outermost, so that whatever is refused is counted as well.
+        let calls = telemetry.calls(&methods(), Body::new, Body::new);
         let layered = |routes: Routes, callers: &CallerLayer| {
-            callers.layer(TransportErrorLayer.layer(routes))
+            calls.layer(callers.layer(TransportErrorLayer.layer(routes)))
         };
         let own = CallerLayer::own_worker(Arc::clone(&gate));
         let callers = CallerLayer::new(gate);
@@ -248,15 +272,12 @@ impl Server {
             from_inside: layered(worker_routes.clone(), &own),
             of_workers: layered(worker_routes, &callers),
         };
-        let ledger = Ledger::new(Capacity {
-            connections: self.options.connections_max,
-            calls: limits::CALLS_PENDING_MAX,
-            streams: self.options.open_streams_max,
-            bytes: self.options.under_way_bytes_max,
-        });
+        let ledger = self.ledger();
+        measures::read_before(telemetry.metrics(), &ledger, &self.store);
         let tls = self.options.tls;
         if let Some(tls) = tls.clone() {
-            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), stop.clone()));
+            measures::read_certificate(telemetry.metrics(), &tls);
+            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), closing.clone()));
         }
         let doors = Doors {
             listener: self.listener,
@@ -264,16 +285,25 @@ impl Server {
             inside: self.inside.1,
             tls,
         };
-        let serving = doors.serve(ledger, services, stop.clone());
+        let serving = doors.serve(ledger, services, closing.clone());
         tokio::pin!(serving);
-        // The door is closed with the signal, and connections go when their calls have ended.
+        let (delay, hurry) = (self.options.drain_delay, self.options.hurry);
+        let to_close = async {
+            stop.cancelled().await;
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                () = hurry.cancelled() => {}
+            }
+        };
+        // Then the door is closed, and connections go when their calls have ended.
         let is_served = tokio::select! {
             () = &mut serving => true,
-            () = stop.cancelled() => false,
+            () = to_close => false,
         };
         let drained = async {
             // A door that closed by itself ends the rest as well.
             stop.cancel();
+            closing.cancel();
             if ready.await.is_err() {
                 tracing::error!("the job that tells health did not end well");
             }
@@ -293,6 +323,19 @@ impl Server {
         Ok(())
     }
 
+    fn ledger(&self) -> Arc<Ledger> {
+        Ledger::new(Capacity {
+            connections: self.options.connections_max,
+            calls: limits::CALLS_PENDING_MAX,
+            streams: self.options.open_streams_max,
+            bytes: self.options.under_way_bytes_max,
+            ages: Ages {
+                max: self.options.connection_age_max,
+                grace: self.options.connection_age_grace,
+            },
+        })
+    }
+
     async fn begin_games(
         &self,
         tasks: &TaskTracker,
@@ -309,6 +352,7 @@ impl Server {
             cache,
             tasks.clone(),
             solvers,
+            self.options.telemetry.metrics(),
         );
         games.await.map(Arc::new).map_err(ServeError::Store)
     }

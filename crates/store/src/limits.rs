@@ -85,6 +85,9 @@ pub const QUEUE_WRITES_MAX: usize = 4_096;
 /// [`Fault::Overloaded`](crate::Fault::Overloaded).
 pub const QUEUE_BYTES_MAX: usize = 64 << 20;
 
+/// How far games in a state are counted.
+pub const COUNTED_GAMES_MAX: i64 = 1_000_000;
+
 /// The most writes in one commit.
 pub const BATCH_WRITES_MAX: usize = 1_024;
 

@@ -10,6 +10,7 @@ use crate::identities::Identities;
 use crate::liveness::Liveness;
 use crate::log::Log;
 use crate::questions::Questions;
+use crate::spread::Spread;
 use crate::upkeep::Upkeep;
 use crate::work::Work;
 
@@ -72,4 +73,8 @@ pub struct StoreStats {
     pub commit_p50: Duration,
     /// The time within which 99 of 100 batches end; rounded up by at most an eighth.
     pub commit_p99: Duration,
+    /// How long the batches took, in microseconds.
+    pub commit_times_us: Spread,
+    /// How many writes the batches had.
+    pub batch_sizes: Spread,
 }

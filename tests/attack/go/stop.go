@@ -21,7 +21,7 @@ import (
 func init() { commands["stop"] = stop }
 
 // The scenarios of the small run.
-var smallStop = map[string]bool{"SIGTERM, silent clients and streams": true, "SIGHUP": true, "SIGTERM, 64 x CanMate": true, "SIGTERM, 200 x adjudicate 20,000": true, "SIGTERM, 8 hard resignations": true, "SIGTERM, a disk that hangs": true, "SIGTERM, imports": true}
+var smallStop = map[string]bool{"SIGTERM, silent clients and streams": true, "SIGHUP, then SIGTERM": true, "SIGTERM, 64 x CanMate": true, "SIGTERM, 200 x adjudicate 20,000": true, "SIGTERM, 8 hard resignations": true, "SIGTERM, a disk that hangs": true, "SIGTERM, imports": true}
 
 func stop(args []string) {
 	f := flag.NewFlagSet("stop", flag.ExitOnError)
@@ -116,7 +116,12 @@ func stop(args []string) {
 		return c
 	})
 	run("SIGINT", "3", func(s *Server, gs []*dgame) func() { s.Signal(syscall.SIGINT); return nil })
-	run("SIGHUP", "3", func(s *Server, gs []*dgame) func() { s.Signal(syscall.SIGHUP); return nil })
+	run("SIGHUP, then SIGTERM", "3", func(s *Server, gs []*dgame) func() {
+		s.Signal(syscall.SIGHUP)
+		time.Sleep(300 * time.Millisecond)
+		s.Signal(syscall.SIGTERM)
+		return nil
+	})
 	run("SIGPIPE, then SIGTERM", "3", func(s *Server, gs []*dgame) func() {
 		s.Signal(syscall.SIGPIPE)
 		time.Sleep(300 * time.Millisecond)

@@ -101,6 +101,7 @@ fn bounds() -> BTreeMap<&'static str, String> {
         ("TLS_FILE_BYTES_MAX", bytes(l::TLS_FILE_BYTES_MAX)),
         ("PREFACE_TIMEOUT", seconds(l::PREFACE_TIMEOUT)),
         ("CONNECTION_QUIET_MAX", seconds(l::CONNECTION_QUIET_MAX)),
+        ("CONNECTION_AGE_CUT", seconds(l::CONNECTION_AGE_CUT)),
         ("KEEPALIVE_INTERVAL", seconds(l::KEEPALIVE_INTERVAL)),
         ("KEEPALIVE_TIMEOUT", seconds(l::KEEPALIVE_TIMEOUT)),
         (

@@ -1,6 +1,7 @@
 //! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
 mod listening;
+mod observed;
 mod own_worker;
 mod settings;
 mod shown;
@@ -20,6 +21,7 @@ use referee_server::{
     Access, MachineClock, OperatorToken, Reload, Server, ServerOptions, Subjects, Tls,
 };
 use referee_store::{SqliteStore, Store};
+use referee_telemetry::log::log_panics;
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use tokio::net::TcpListener;
@@ -28,12 +30,12 @@ use tokio_util::sync::CancellationToken;
 use crate::environment::{self, Stranger};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::{CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT};
-use crate::log::log_panics;
 use crate::printable::standard_output;
 use listening::ListenArguments;
+use observed::ObservedArguments;
 use own_worker::{OwnWorker, OwnWorkerArguments};
 use settings::{check_store, read_folder, read_key, read_operator_token};
-use signals::Signals;
+use signals::{EndTimes, Signals};
 
 /// The command line of `referee serve`.
 #[derive(Debug, Args)]
@@ -57,6 +59,34 @@ pub(crate) struct ServeArguments {
         value_parser = clap::value_parser!(u64).range(0..=600)
     )]
     drain_timeout_seconds: u64,
+    /// How many seconds it serves on after SIGTERM, no longer ready, until whoever sends it calls has
+    /// heard of that; SIGINT and a second signal end that time. Range: 0 to 600.
+    #[arg(
+        long,
+        env = "REFEREE_DRAIN_DELAY_SECONDS",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u64).range(0..=600)
+    )]
+    drain_delay_seconds: u64,
+    /// After how many seconds a connection is asked to end, so that clients spread over servers
+    /// again; each gets a tenth more or less by chance. Range: 1 to 86400. Default: never.
+    #[arg(
+        long,
+        env = "REFEREE_CONNECTION_AGE_MAX_SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=86_400)
+    )]
+    connection_age_max_seconds: Option<u64>,
+    /// How many seconds the calls of such a connection may go on; then streams end with the place
+    /// from which to resume. Range: 0 to 3600.
+    #[arg(
+        long,
+        env = "REFEREE_CONNECTION_AGE_GRACE_SECONDS",
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(0..=3_600)
+    )]
+    connection_age_grace_seconds: u64,
+    #[command(flatten)]
+    observed: ObservedArguments,
     /// A file with the Ed25519 key that exported records are signed with: PKCS#8 in PEM, or the 32
     /// bytes of the secret in hexadecimal digits or base64. Default: records are not signed.
     #[arg(long, value_name = "FILE", env = "REFEREE_SIGNING_KEY")]
@@ -104,8 +134,8 @@ struct Prepared {
 
 impl ServeArguments {
     /// Runs the service until a signal. `whole` is the command line of the program, and `matches`
-    /// what was read by it.
-    pub(crate) fn run(self, mut whole: clap::Command, matches: &ArgMatches) -> Outcome {
+    /// what was read by it; `log` is what is logged as the command line has it.
+    pub(crate) fn run(self, mut whole: clap::Command, matches: &ArgMatches, log: &str) -> Outcome {
         log_panics();
         warn_of_strangers(&whole);
         if self.print_config {
@@ -121,7 +151,8 @@ impl ServeArguments {
         }
         let outcome = self.prepare().and_then(|prepared| {
             raise_limits();
-            self.run_until_signal(prepared).map_err(Failure::Trouble)
+            self.run_until_signal(prepared, log)
+                .map_err(Failure::Trouble)
         });
         match outcome {
             Ok(()) => Ok(Exit::Fine),
@@ -142,6 +173,7 @@ impl ServeArguments {
     /// Reads every file that the settings name. Nothing is written and no port is bound.
     fn prepare(&self) -> Result<Prepared, Failure> {
         check_store(&self.store).map_err(|text| Failure::Usage(text.to_owned()))?;
+        self.observed.read_filter().map_err(Failure::Trouble)?;
         let addresses = self.listen.addresses()?;
         let worker_addresses = self.listen.worker_addresses()?;
         let record_key = self.signing_key.as_deref().map(read_key).transpose();
@@ -168,20 +200,20 @@ impl ServeArguments {
         })
     }
 
-    fn run_until_signal(self, prepared: Prepared) -> Result<(), String> {
+    fn run_until_signal(self, prepared: Prepared, log: &str) -> Result<(), String> {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         if let Some(threads) = self.threads {
             builder.worker_threads(usize::from(threads));
         }
         let runtime = builder.enable_all().build();
         let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
-        let outcome = runtime.block_on(self.serve(prepared));
+        let outcome = runtime.block_on(self.serve(prepared, log));
         // Whatever a thread still does there is nobody to wait for it.
         runtime.shutdown_background();
         outcome
     }
 
-    async fn serve(self, prepared: Prepared) -> Result<(), String> {
+    async fn serve(self, prepared: Prepared, log: &str) -> Result<(), String> {
         let signals = Signals::begin();
         let signals = signals.map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A store is made only by a service that can begin.
@@ -191,6 +223,11 @@ impl ServeArguments {
             Some((addresses, name)) => Some(bind(addresses, name).await?),
             None => None,
         };
+        let telemetry = self.observed.begin()?;
+        // It is there while the store is being opened, which may take time, and until the end.
+        let ended = CancellationToken::new();
+        let _ends = ended.clone().drop_guard();
+        self.observed.serve(&telemetry, ended).await?;
         let path = self.store.display().to_string();
         let sort_folder = folder_of(&self.store);
         // Opening migrates and recovers, which blocks.
@@ -211,10 +248,19 @@ impl ServeArguments {
             tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
         }
         let (ends, stop) = (CancellationToken::new(), CancellationToken::new());
-        let reload = Reload::default();
+        let hurry = CancellationToken::new();
         let drain_time = Duration::from_secs(self.drain_timeout_seconds);
-        let has_files = is_encrypted.then(|| reload.clone());
-        tokio::spawn(signals.obey(has_files, drain_time, ends.clone()));
+        let times = EndTimes {
+            delay: Duration::from_secs(self.drain_delay_seconds),
+            drain: drain_time,
+        };
+        let reload = Reload::default();
+        let (files, observed, log) = (reload.clone(), self.observed, log.to_owned());
+        let read_again = move || {
+            observed.reload_filter(&log);
+            files.ask();
+        };
+        tokio::spawn(signals.obey(ends.clone(), hurry.clone(), times, read_again));
         let close_time = (drain_time / CLOSE_TIME_SHARE).min(CLOSE_TIME_MAX);
         let options = ServerOptions {
             drain_timeout: drain_time - close_time,
@@ -222,6 +268,11 @@ impl ServeArguments {
             connections_max: connections_max(),
             backup_folder: self.backup_folder,
             sort_folder,
+            drain_delay: times.delay,
+            hurry,
+            connection_age_max: self.connection_age_max_seconds.map(Duration::from_secs),
+            connection_age_grace: Duration::from_secs(self.connection_age_grace_seconds),
+            telemetry: telemetry.clone(),
             tls: prepared.tls,
             access: prepared.access,
             operator_token: prepared.operator_token,
@@ -239,6 +290,7 @@ impl ServeArguments {
             // What was answered is on disk.
             Err(_) => tracing::warn!("the store was not closed in time; the next start repairs it"),
         }
+        telemetry.end();
         served.map_err(|error| match std::error::Error::source(&error) {
             Some(source) => format!("{error}: {source}"),
             None => error.to_string(),

@@ -2,6 +2,7 @@
 //! cancelled, finishes what it has begun, and is joined.
 
 mod adjudicator;
+mod census;
 mod flags;
 mod heartbeat;
 mod log;
@@ -15,6 +16,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use referee_store::Store;
+use referee_telemetry::Metrics;
 
 use crate::games::Games;
 use crate::perft::PerftJobs;
@@ -37,6 +39,7 @@ impl Background {
         games: &Arc<Games>,
         perft: &Arc<PerftJobs>,
         store: Arc<dyn Store>,
+        metrics: &Arc<Metrics>,
     ) -> std::io::Result<Background> {
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
@@ -44,7 +47,10 @@ impl Background {
         tasks.spawn(log::run(Arc::clone(games), stop.clone()));
         let questions = Arc::clone(&store);
         tasks.spawn(adjudicator::run(Arc::clone(games), questions, stop.clone()));
-        tasks.spawn(walk::run(Arc::clone(&games.registry), store, stop.clone()));
+        let census = census::run(Arc::clone(&store), Arc::clone(metrics), stop.clone());
+        tasks.spawn(census);
+        let (registry, damaged) = (Arc::clone(&games.registry), Arc::clone(metrics));
+        tasks.spawn(walk::run(registry, store, damaged, stop.clone()));
         tasks.spawn(perft::advance(Arc::clone(perft), stop.clone()));
         tasks.spawn(perft::sweep(Arc::clone(perft), stop.clone()));
         tasks.close();

@@ -94,6 +94,11 @@ impl LogTail {
         Ok(tail)
     }
 
+    /// Returns the place after everything that was handed out.
+    pub(crate) fn cursor(&self) -> &LogCursor {
+        &self.cursor
+    }
+
     /// Waits for the next thing to send.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ mod imported;
 mod listing;
 mod perft;
 mod permit;
+mod place;
 mod play;
 mod rules;
 mod service;

@@ -12,8 +12,9 @@ use tonic::Streaming;
 use tracing::Instrument;
 
 use super::permit::{check_action, check_seat, note_refusal};
+use super::place::Place;
 use super::service::{GamesService, check_after, read_corrections, read_heartbeat};
-use super::watch::{EVENT_FIELD, game_end, heartbeat};
+use super::watch::{EVENT_FIELD, game_end, heartbeat, note_place};
 use crate::error::ServiceError;
 use crate::games::{Arrival, Follower, Games, Update, Wish};
 use crate::limits;
@@ -27,30 +28,30 @@ pub(super) fn open(
 ) -> Result<Outgoing<Frame>, ServiceError> {
     service.check_running()?;
     let (own, stop) = (service.clone(), service.stop.clone());
-    let stands_on = caller.clone();
-    service
-        .streams
-        .open_pending(&stands_on, |sender| async move {
-            let games = &own.games;
-            let played = async {
-                let joined = tokio::select! {
-                    joined = Join::read(&own, &caller, &mut actions) => joined,
-                    () = games.clock.sleep(limits::FIRST_MESSAGE_TIMEOUT) => {
-                        Err(ServiceError::DeadlineExceeded)
-                    }
-                };
-                let begun = joined.and_then(|join| sender.begin().map(|()| join));
-                match begun {
-                    Ok(join) => play(games, &caller, join, actions, &sender).await,
-                    Err(error) => sender.fail(error).await,
+    let (stands_on, place) = (caller.clone(), Place::default());
+    let line = caller.line().clone();
+    let streams = &service.streams;
+    streams.open_pending(&stands_on, |sender| async move {
+        let games = &own.games;
+        let played = async {
+            let joined = tokio::select! {
+                joined = Join::read(&own, &caller, &mut actions) => joined,
+                () = games.clock.sleep(limits::FIRST_MESSAGE_TIMEOUT) => {
+                    Err(ServiceError::DeadlineExceeded)
                 }
             };
-            tokio::select! {
-                () = played => {}
-                () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
-                () = sender.closed() => {}
+            let begun = joined.and_then(|join| sender.begin().map(|()| join));
+            match begun {
+                Ok(join) => play(games, &caller, join, actions, (&sender, &place)).await,
+                Err(error) => sender.fail(error).await,
             }
-        })
+        };
+        tokio::select! {
+            () = played => {}
+            by = line.ended(&stop) => sender.fail(place.end(by)).await,
+            () = sender.closed() => {}
+        }
+    })
 }
 
 /// What the first message of a stream asks for.
@@ -126,7 +127,7 @@ async fn play(
     caller: &Caller,
     join: Join,
     mut actions: Streaming<v1::PlayGameRequest>,
-    sender: &Sender<Frame>,
+    (sender, place): (&Sender<Frame>, &Place),
 ) {
     let Join {
         key,
@@ -136,6 +137,7 @@ async fn play(
     // The action that is being judged; what happens meanwhile is sent all the same.
     let mut judged: Option<Judged<'_>> = None;
     loop {
+        note_place(&follower, place);
         tokio::select! {
             // What has happened is sent before the next action is looked at.
             biased;

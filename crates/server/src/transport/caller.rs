@@ -1,6 +1,6 @@
 //! Who calls: put there by one layer, for every call, before any service sees it. The same layer
-//! opens the span of the call, in which everything is logged that the call brings about, and turns
-//! away who may not make it.
+//! turns away who may not make it. The span of the call is open by then, and names the caller from
+//! there on.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,8 +11,7 @@ use http::{HeaderMap, Request, Response};
 use referee_store::{GameKey, TokenScope};
 use tonic::Status;
 use tower::{Layer, Service};
-use tracing::field::Empty;
-use tracing::{Instrument, Span};
+use tracing::Span;
 
 use super::connection::Line;
 use super::tls::ClientCertificate;
@@ -239,14 +238,6 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let span = tracing::info_span!(
-            "call",
-            method = request.uri().path(),
-            platform = Empty,
-            principal = Empty,
-            game = Empty,
-            request_id = Empty,
-        );
         let next = self.inner.clone();
         // The one that was asked whether it is ready is the one that is called.
         let mut inner = std::mem::replace(&mut self.inner, next);
@@ -286,7 +277,7 @@ where
             }
             inner.call(request).await
         };
-        Box::pin(answer.instrument(span))
+        Box::pin(answer)
     }
 }
 

@@ -21,7 +21,7 @@ use super::ledger::{Account, Place};
 use super::metered::{HeldMessage, Received, Sent};
 use super::tls::{ClientCertificate, VerifiedClient};
 use crate::access::Payer;
-use crate::error::ServiceError;
+use crate::error::{EndedBy, ServiceError};
 use crate::limits;
 
 /// What every connection of HTTP/2 begins with (RFC 9113, 3.4).
@@ -43,6 +43,16 @@ pub(crate) struct Line {
     pub(crate) payer: Arc<OnceLock<Payer>>,
     /// Cancelled, the stream of the call is reset, and whatever waits in it is dropped.
     pub(crate) reset: CancellationToken,
+}
+
+impl Line {
+    /// Waits until streams have to end, and says why; `stop` is that of the service.
+    pub(crate) async fn ended(&self, stop: &CancellationToken) -> EndedBy {
+        tokio::select! {
+            () = stop.cancelled() => EndedBy::ShuttingDown,
+            () = self.account.age().is_over() => EndedBy::ConnectionAge,
+        }
+    }
 }
 
 /// Serves a connection until it ends, has to give way to others, or the server stops and its calls
@@ -88,7 +98,9 @@ pub(super) async fn serve<I, S>(
         }
     });
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), calls));
-    let mut is_closing = false;
+    let mut old = pin!(account.age().is_old());
+    let mut past = pin!(account.age().is_past());
+    let (mut is_closing, mut is_old) = (false, false);
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -98,6 +110,8 @@ pub(super) async fn serve<I, S>(
                 return;
             }
             () = account.cut() => return,
+            () = &mut past, if is_old => return,
+            () = &mut old, if !is_old => is_old = true,
             () = &mut void => {
                 tracing::info!("a connection was closed: its client's certificate is good no more");
                 return;

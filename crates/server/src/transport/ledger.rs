@@ -16,6 +16,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::ages::{Age, Ages};
 use crate::access::Payers;
 use crate::limits;
 
@@ -27,6 +28,15 @@ pub(crate) struct Capacity {
     pub(crate) calls: usize,
     pub(crate) streams: usize,
     pub(crate) bytes: usize,
+    pub(crate) ages: Ages,
+}
+
+/// How much of a limit is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) limit: &'static str,
+    pub(crate) used: usize,
+    pub(crate) max: usize,
 }
 
 /// The accounts of all connections.
@@ -67,6 +77,7 @@ pub(crate) struct Account {
     cut: CancellationToken,
     /// Who calls over the connection.
     payers: Payers,
+    age: Age,
 }
 
 impl fmt::Debug for Account {
@@ -131,6 +142,7 @@ impl Ledger {
             waiting: Mutex::default(),
             cut: CancellationToken::new(),
             payers: Payers::default(),
+            age: self.capacity.ages.draw(),
         });
         accounts.insert(number, Arc::clone(&account));
         Some(Place(account))
@@ -139,6 +151,24 @@ impl Ledger {
     /// The number of connections.
     pub(crate) fn connections(&self) -> usize {
         self.accounts().len()
+    }
+
+    /// How much of what there is for all connections is in use.
+    pub(crate) fn usage(&self) -> [Usage; 3] {
+        let usage = |limit, used, max| Usage { limit, used, max };
+        let (streams, bytes) = (&self.streams, &self.bytes);
+        let Capacity {
+            connections,
+            streams: streams_max,
+            bytes: bytes_max,
+            calls: _,
+            ages: _,
+        } = self.capacity;
+        [
+            usage("connections", self.connections(), connections),
+            usage("streams", streams.load(Ordering::Relaxed), streams_max),
+            usage("under_way_bytes", bytes.load(Ordering::Relaxed), bytes_max),
+        ]
     }
 
     /// Closes connections that are quiet, so that there are descriptors again.
@@ -327,6 +357,11 @@ impl Account {
     /// The time since the start of the ledger, in microseconds.
     pub(crate) fn counted_us(&self) -> i64 {
         i64::try_from(self.ledger.start.elapsed().as_micros()).unwrap_or(i64::MAX)
+    }
+
+    /// The age of the connection.
+    pub(crate) fn age(&self) -> &Age {
+        &self.age
     }
 
     /// Begins a call.

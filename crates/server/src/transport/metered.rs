@@ -289,6 +289,7 @@ mod tests {
             connections: 1,
             streams: 1,
             bytes: usize::MAX,
+            ages: Default::default(),
         };
         let ledger = Ledger::new(capacity);
         ledger.admit(IpAddr::from([127, 0, 0, 1])).expect("a place")

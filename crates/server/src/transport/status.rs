@@ -15,7 +15,7 @@ use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
-use crate::error::ServiceError;
+use crate::error::{EndedBy, Resume, ServiceError};
 use crate::limits;
 
 /// The domain of every `ErrorInfo`.
@@ -141,6 +141,7 @@ impl ServiceError {
                 Reason::ShuttingDown,
                 "the server is shutting down; try another",
             ),
+            Self::StreamEnded { by, resume } => ended_parts(*by, resume.as_ref()),
             Self::StoreUnavailable { reason } => Parts::new(
                 Code::Unavailable,
                 Reason::StoreUnavailable,
@@ -361,6 +362,23 @@ impl ServiceError {
             message: status.message().to_owned(),
             details: Vec::new(),
         })
+    }
+}
+
+/// What the contract says to a stream that has to end.
+fn ended_parts(by: EndedBy, resume: Option<&Resume>) -> Parts {
+    let parts = |way_out: &str| {
+        let message = format!("{by}; connect again, to another server if there is one, {way_out}");
+        Parts::new(Code::Unavailable, ErrorReason::ShuttingDown, message)
+    };
+    match resume {
+        None => parts("and begin again"),
+        Some(Resume::AfterSequence(sequence)) => {
+            parts("and resume with after_sequence").with("after_sequence", sequence)
+        }
+        Some(Resume::AfterCursor(cursor)) => {
+            parts("and resume with after_cursor").with("after_cursor", cursor)
+        }
     }
 }
 

@@ -290,6 +290,10 @@ impl<S: Store> Games for Faulty<S> {
     ) -> Read<'a, GamePage> {
         self.store.list(platform, filter, after, limit)
     }
+
+    fn count(&self, state: i32) -> Read<'_, u64> {
+        self.store.count(state)
+    }
 }
 
 impl<S: Store> Log for Faulty<S> {

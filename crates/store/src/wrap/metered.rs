@@ -75,6 +75,7 @@ enum Method {
     Game,
     Entries,
     List,
+    Count,
     Newest,
     Changes,
     Tail,
@@ -133,6 +134,7 @@ const NAMES: [&str; Method::Close as usize + 1] = [
     "game",
     "entries",
     "list",
+    "count",
     "newest",
     "changes",
     "tail",
@@ -336,6 +338,10 @@ impl<S: Store> Games for Metered<S> {
     ) -> Read<'a, GamePage> {
         let read = self.store.list(platform, filter, after, limit);
         self.read(Method::List, read)
+    }
+
+    fn count(&self, state: i32) -> Read<'_, u64> {
+        self.read(Method::Count, self.store.count(state))
     }
 }
 

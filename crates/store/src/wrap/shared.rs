@@ -68,6 +68,10 @@ impl<S: Store + ?Sized> Games for Arc<S> {
     ) -> Read<'a, GamePage> {
         (**self).list(platform, filter, after, limit)
     }
+
+    fn count(&self, state: i32) -> Read<'_, u64> {
+        (**self).count(state)
+    }
 }
 
 impl<S: Store + ?Sized> Log for Arc<S> {

@@ -80,6 +80,7 @@ macro_rules! store_tests {
             names_the_field_of_a_game_that_is_out_of_bounds
             names_the_field_of_a_write_that_is_out_of_bounds
             takes_what_is_within_bounds
+            counts_games_in_a_state
             lists_newest_first
             lists_by_filter
             lists_page_by_page

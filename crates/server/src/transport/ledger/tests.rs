@@ -8,6 +8,7 @@ fn ledger(connections: usize, bytes: usize) -> Arc<Ledger> {
         calls: 16,
         streams: 16,
         bytes,
+        ages: Ages::default(),
     })
 }
 
