@@ -221,10 +221,12 @@ async fn nothing_of_one_platform_shows_in_another() {
         platform: Some(platform.parse().expect("a name")),
         ..Bearer::new(token)
     };
-    let found = games(named(&root, "red")).get_game(get("games/only-red"));
-    found.await.expect("an operator sees it");
-    let strange = games(named(&blue, "red")).get_game(get("games/only-red"));
-    let strange = strange.await.expect_err("blue is not red");
+    let mut operator = games(named(&root, "red"));
+    let found = operator.get_game(get("games/only-red")).await;
+    found.expect("an operator sees it");
+    let mut stranger = games(named(&blue, "red"));
+    let strange = stranger.get_game(get("games/only-red")).await;
+    let strange = strange.expect_err("blue is not red");
     assert_eq!(strange.code(), Code::PermissionDenied);
     games(named(&red, "red"))
         .get_game(get("games/only-red"))
