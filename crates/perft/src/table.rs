@@ -117,7 +117,7 @@ impl Table {
     /// use referee_perft::Table;
     ///
     /// let table = Table::fitting(&Position::startpos(), 7, 65_536, 0)?;
-    /// assert!(table.mib() < 200);
+    /// assert!(table.mib() < 10);
     /// # Ok::<(), referee_perft::TableError>(())
     /// ```
     ///

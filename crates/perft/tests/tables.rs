@@ -5,14 +5,15 @@ use std::path::Path;
 
 use referee_chess::{CastlingMode, Position, Tolerance};
 use referee_perft::{
-    Case, Ending, Means, Options, Processor, Run, Table, TableError, count, limits, read_suite,
+    Case, Counter, Means, Processor, Table, TableError, Task, count, key_to_bytes, limits,
+    read_suite,
 };
 
 /// A position is counted one ply deeper than the suite where that is no more than about so many
 /// nodes.
 const NODES_MAX: u128 = 3_000;
 
-const KIWIPETE: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
+const FEW_MEN: &str = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1";
 
 fn odd_positions() -> Vec<Case> {
     let file = "../../tests/data/perft/odd_positions.epd";
@@ -56,26 +57,26 @@ fn odd_positions_are_counted_deeper_alike() {
 }
 
 #[test]
-fn runs_with_unrelated_keys_agree() {
-    let kiwipete = Position::from_fen_with(KIWIPETE, CastlingMode::Standard, Tolerance::PERFT);
+fn tables_with_unrelated_keys_agree() {
+    let few = Position::from_fen_with(FEW_MEN, CastlingMode::Standard, Tolerance::PERFT);
+    let counter = Counter::new(2).expect("threads can be started");
     for (position, depth, nodes) in [
         (Position::startpos(), 7, 3_195_901_860),
-        (kiwipete.expect("it is sound"), 6, 8_031_647_685),
+        (few.expect("it is sound"), 7, 178_633_661),
     ] {
+        let key = key_to_bytes(position.exact_key());
+        let task = Task::from_keys(depth, CastlingMode::Standard, &[key]);
+        let task = task.expect("it is a position");
         for (mib, key_set) in [(64, 0), (64, 1), (1, 2)] {
             let table = Table::fitting(&position, depth, mib, key_set).expect("there is memory");
-            let mut run = Run::new(&position, depth, 2).expect("it can be counted");
-            let options = Options {
+            let means = Means {
                 table: Some(&table),
-                ..Options::default()
+                ..Means::default()
             };
-            match run.count(options).expect("it ends") {
-                Ending::Done { total, table } => {
-                    assert_eq!(total.nodes, nodes);
-                    assert!(table.hits > 0 && table.probes > table.hits, "{table:?}");
-                }
-                Ending::Cancelled => panic!("nobody cancelled"),
-            }
+            let counted = counter.count(&task, means, None).expect("it ends");
+            assert_eq!(counted.counts, [Some(nodes)]);
+            let used = counted.table;
+            assert!(used.hits > 0 && used.probes > used.hits, "{used:?}");
         }
     }
 }
@@ -87,8 +88,8 @@ fn a_table_is_no_larger_than_its_count_can_use() {
     assert_eq!(mib(0, 1_024), Ok(1));
     assert_eq!(mib(4, 1_024), Ok(1));
     // 206,603 paths of one to four plies lead to what is kept.
-    assert_eq!(mib(6, 1_024), Ok(5));
-    assert_eq!(mib(8, 16), Ok(16));
+    assert_eq!(mib(7, 1_024), Ok(5));
+    assert_eq!(mib(9, 16), Ok(16));
     assert_eq!(mib(40, 16), Ok(16));
     assert_eq!(mib(3, 0), Err(TableError::Size(0)));
     let size = limits::HASH_MIB_MAX + 1;
