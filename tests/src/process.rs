@@ -324,8 +324,8 @@ pub fn signal(process: u32, name: &str) {
     );
 }
 
-/// Reads the lines that name the addresses, of which that of the admin listener comes first, and goes on reading in the background, so that the
-/// process is never stopped by a full pipe.
+/// Reads the lines that name the addresses, of which that of the admin listener comes first, and
+/// goes on reading in the background, so that the process is never stopped by a full pipe.
 fn read_addresses(
     output: impl io::Read + Send + 'static,
 ) -> (Option<SocketAddr>, Option<SocketAddr>) {

@@ -223,11 +223,11 @@ impl Server {
 
     /// Serves until `stop` is cancelled, then drains.
     ///
-    /// On the signal health turns to `NOT_SERVING`, and everything else goes on for the drain delay,
-    /// so that whoever sends calls has heard of that. Then streams end with `SHUTTING_DOWN`, open
-    /// calls are answered, and after the drain timeout whatever is left is dropped. From then on the
-    /// clocks of games stand still, until a server runs again. When this returns, every job of the
-    /// server has ended, unless the drain timeout passed.
+    /// On the signal health turns to `NOT_SERVING`, and everything else goes on for the drain
+    /// delay, so that whoever sends calls has heard of that. Then streams end with `SHUTTING_DOWN`,
+    /// open calls are answered, and after the drain timeout whatever is left is dropped. From then
+    /// on the clocks of games stand still, until a server runs again. When this returns, every job
+    /// of the server has ended, unless the drain timeout passed.
     ///
     /// # Errors
     ///

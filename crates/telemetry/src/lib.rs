@@ -3,8 +3,8 @@
 //!
 //! A [`Telemetry`] is a value that is handed to whatever is measured; two of them in one process
 //! have nothing in common. Only the log is one for the whole process. Nothing here waits for
-//! whoever reads: a log that nobody reads, a collector that does not answer and a scrape that stands
-//! still stop nothing.
+//! whoever reads: a log that nobody reads, a collector that does not answer and a scrape that
+//! stands still stop nothing.
 
 #![forbid(unsafe_code)]
 

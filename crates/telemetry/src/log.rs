@@ -1,5 +1,5 @@
-//! What is logged, and how: text for people or JSON for machines, on standard error. There is one log
-//! for the whole process.
+//! What is logged, and how: text for people or JSON for machines, on standard error. There is one
+//! log for the whole process.
 //!
 //! Lines go to standard error by a thread of their own, with a bounded number of lines between. A
 //! log that nobody reads, that is read slowly or whose reader is gone stops nothing and ends

@@ -267,8 +267,8 @@ impl Metrics {
         Arc::new(self.calls.counts(methods))
     }
 
-    /// Counts a ruling by its verdict and the article that decides, where one does. The articles are
-    /// a table, so that there are not many.
+    /// Counts a ruling by its verdict and the article that decides, where one does. The articles
+    /// are a table, so that there are not many.
     pub fn count_ruling(&self, verdict: &'static str, article: Option<&str>) {
         let labels = RulingLabels {
             verdict,
@@ -334,8 +334,8 @@ impl Metrics {
         self.writes_failed.set(failed);
     }
 
-    /// Says how many nodes of move trees were counted, how many workers hold a session, and how many
-    /// threads what waits is worth.
+    /// Says how many nodes of move trees were counted, how many workers hold a session, and how
+    /// many threads what waits is worth.
     pub fn set_perft(&self, nodes: u64, workers: u64, wanted_threads: u64) {
         self.perft_nodes.set(nodes);
         self.perft_workers.set(signed(workers));

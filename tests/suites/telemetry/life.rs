@@ -19,7 +19,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-use super::{SOON, create, folder, play, start, watch};
+use super::{Games, SOON, create, folder, play, start, watch};
 
 /// The frame of HTTP/2 that says that a connection ends.
 const GOAWAY: u8 = 7;
@@ -251,28 +251,30 @@ async fn old_connections_end_and_their_streams_say_where_to_resume() {
         .expect("it ends")
         .expect("no panic");
     let cursor = details(&status).metadata.get("after_cursor").cloned();
-    // Over a new connection, from there on.
-    let mut games = referee.games().await;
-    let request = WatchGamesRequest {
-        after_cursor: Some(cursor.expect("it names the place")),
-        ..WatchGamesRequest::default()
-    };
-    create(&mut games, "newer").await;
-    let mut all = games
-        .watch_games(request)
-        .await
-        .expect("watched")
-        .into_inner();
-    let mut rest = Vec::new();
-    while rest.last() != Some(&"games/newer@0".to_owned()) {
-        let told = all.message().await.expect("told").expect("it goes on");
-        rest.extend(name_of(told));
-    }
+    let cursor = cursor.expect("it names the place");
+    let rest = read_to_new_game(&mut referee.games().await, cursor).await;
     let whole: Vec<String> = seen.into_iter().chain(rest).collect();
     let mut wanted = vec!["games/aged@0".to_owned()];
     wanted.extend((1..=sequence).map(|number| format!("games/aged@{number}")));
     wanted.push("games/newer@0".to_owned());
     assert_eq!(whole, wanted, "nothing is missed and nothing comes twice");
+}
+
+/// Creates a game, and reads the stream of all games from a cursor to that.
+async fn read_to_new_game(games: &mut Games, cursor: String) -> Vec<String> {
+    create(games, "newer").await;
+    let request = WatchGamesRequest {
+        after_cursor: Some(cursor),
+        ..WatchGamesRequest::default()
+    };
+    let all = games.watch_games(request).await;
+    let mut all = all.expect("watched").into_inner();
+    let mut read = Vec::new();
+    while read.last() != Some(&"games/newer@0".to_owned()) {
+        let told = all.message().await.expect("told").expect("it goes on");
+        read.extend(name_of(told));
+    }
+    read
 }
 
 /// What a message of the stream of all games is about; none of a checkpoint.

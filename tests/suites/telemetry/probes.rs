@@ -4,9 +4,8 @@ use std::fs;
 use std::net::TcpStream;
 
 use referee_tests::operator::{ask, get, scrape};
-use tokio::time::sleep;
 
-use super::{LOOK, create, folder, play, soon, start};
+use super::{create, folder, play, soon, start};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readiness_turns_with_the_store_and_the_process_is_alive() {
@@ -74,7 +73,6 @@ async fn silent_connections_stop_no_probe() {
     for _ in 0..200 {
         silent.push(TcpStream::connect(admin).expect("it listens"));
         if silent.len() % 50 == 0 {
-            sleep(LOOK).await;
             assert_eq!(get(admin, "/live").status, 200);
             assert_eq!(get(admin, "/ready").status, 200);
         }

@@ -59,8 +59,8 @@ pub(crate) struct ServeArguments {
         value_parser = clap::value_parser!(u64).range(0..=600)
     )]
     drain_timeout_seconds: u64,
-    /// How many seconds it serves on after SIGTERM, no longer ready, until whoever sends it calls has
-    /// heard of that; SIGINT and a second signal end that time. Range: 0 to 600.
+    /// How many seconds it serves on after SIGTERM, no longer ready, until whoever sends it calls
+    /// has heard of that; SIGINT and a second signal end that time. Range: 0 to 600.
     #[arg(
         long,
         env = "REFEREE_DRAIN_DELAY_SECONDS",
@@ -230,13 +230,7 @@ impl ServeArguments {
         self.observed.serve(&telemetry, ended).await?;
         let path = self.store.display().to_string();
         let sort_folder = folder_of(&self.store);
-        // Opening migrates and recovers, which blocks.
-        let open = tokio::task::spawn_blocking(move || SqliteStore::open(&self.store));
-        let store = open
-            .await
-            .map_err(|error| error.to_string())?
-            .map_err(|e| e.to_string())?;
-        let store: Arc<dyn Store> = Arc::new(store);
+        let store = open_store(self.store).await?;
         let last_us = store.last_beat().await.map_err(|error| error.to_string())?;
         let clock = Arc::new(MachineClock::after(last_us));
         let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -324,6 +318,14 @@ fn folder_of(file: &Path) -> PathBuf {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => PathBuf::from("."),
     }
+}
+
+/// Opens the store, which migrates and recovers, and so blocks.
+async fn open_store(path: PathBuf) -> Result<Arc<dyn Store>, String> {
+    let open = tokio::task::spawn_blocking(move || SqliteStore::open(&path));
+    let opened = open.await.map_err(|error| error.to_string())?;
+    let store = opened.map_err(|error| error.to_string())?;
+    Ok(Arc::new(store))
 }
 
 /// Says which variables look like settings and are none.

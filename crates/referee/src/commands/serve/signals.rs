@@ -1,5 +1,5 @@
-//! The signals that a service obeys: SIGTERM and SIGINT end it, SIGHUP has it read again what can be
-//! read again.
+//! The signals that a service obeys: SIGTERM and SIGINT end it, SIGHUP has it read again what can
+//! be read again.
 
 use std::io;
 use std::time::Duration;
