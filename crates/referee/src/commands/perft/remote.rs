@@ -303,8 +303,8 @@ fn print(
 fn read_total(position: &Position, job: &v1::PerftJob) -> Option<Total> {
     let progress = job.progress.clone().unwrap_or_default();
     let find = |name: &str| {
-        let mut moves = position.legal_moves().into_iter();
-        moves.find(|&mv| position.uci(mv).to_string() == name)
+        let moves = position.legal_moves();
+        moves.into_iter().find(|&mv| position.uci(mv).to_string() == name)
     };
     let divide: Option<Vec<(Move, u128)>> = job
         .divide
