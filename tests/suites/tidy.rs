@@ -206,6 +206,9 @@ const REAL_TIME: &[(&str, &str)] = &[
         "waits for a process to plan a job",
     ),
     ("tests/suites/jobs/small.rs", "measures a process"),
+    ("tests/suites/fleet/commands.rs", "waits for processes"),
+    ("tests/suites/fleet/mod.rs", "stops and kills processes"),
+    ("tests/suites/fleet/station.rs", "waits for processes"),
     (
         "tests/suites/hostile/mod.rs",
         "measures what a process answers",

@@ -58,12 +58,26 @@ pub(crate) fn run(engine: &Engine, shared: &Arc<Shared>) {
                 (nothing(&held), true)
             }
         };
-        if is_fault && !shared.hand().is_stopping {
+        if is_fault {
             // It is leased again at once, perhaps to this worker.
-            std::thread::sleep(FAULT_PAUSE);
+            pause(shared);
         }
         shared.hand().end(counted);
         shared.note();
+    }
+}
+
+/// Waits a moment, unless the work ends.
+fn pause(shared: &Shared) {
+    let until = Instant::now() + FAULT_PAUSE;
+    let mut hand = shared.hand();
+    while !hand.is_stopping {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        let waited = shared.work.wait_timeout(hand, left);
+        hand = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 

@@ -1,7 +1,7 @@
 //! `referee perft --server`, and a service that counts by itself while games are played.
 
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1::action::Kind;
 use referee_api::v1::perft_job::State;
@@ -12,6 +12,7 @@ use referee_api::v1::{
 use referee_tests::process::{Referee, binary, signal};
 use referee_tests::wire::{self, make_move, on_move};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::PATIENCE;
 use super::station::{Jobs, is_over};

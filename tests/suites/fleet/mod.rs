@@ -1,15 +1,14 @@
 //! A fleet of workers, each a process, and a server that they share: the total is exact whatever
 //! dies, stops or says everything twice.
 
-#![expect(clippy::disallowed_types, reason = "processes are waited for")]
-
 mod commands;
 mod station;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1::perft_job::State;
 use referee_api::worker::v1::Verdict;
+use tokio::time::Instant;
 
 use station::{Doubler, Fellow, Jobs, KIWIPETE, free_address, is_over, serve};
 

@@ -174,7 +174,6 @@ impl Drop for Fellow {
 /// A report that came by, with its verdict.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    pub(super) lease: w::Lease,
     pub(super) counts: usize,
     pub(super) verdicts: [w::Verdict; 2],
 }
@@ -248,7 +247,6 @@ impl WorkerService for Doubler {
         let pairs = first.tasks.iter().zip(&second.tasks);
         for (result, (first, second)) in request.results.iter().zip(pairs) {
             self.seen.lock().expect("nobody panics").push(Seen {
-                lease: result.lease.unwrap_or_default(),
                 counts: result.parts.iter().map(|part| part.counts.len()).sum(),
                 verdicts: [first.verdict(), second.verdict()],
             });

@@ -1,8 +1,6 @@
 //! `referee perft DEPTH --server URL`: a count that the workers of a server share.
 
-#![expect(clippy::disallowed_types, reason = "how long a count took is shown")]
-
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1;
 use referee_api::v1::perft_job::State;
@@ -11,6 +9,7 @@ use referee_chess::{CastlingMode, Move, Position};
 use referee_perft::{TableUse, Total};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
 use tonic::Status;
 use uuid::Uuid;
 
@@ -304,7 +303,9 @@ fn read_total(position: &Position, job: &v1::PerftJob) -> Option<Total> {
     let progress = job.progress.clone().unwrap_or_default();
     let find = |name: &str| {
         let moves = position.legal_moves();
-        moves.into_iter().find(|&mv| position.uci(mv).to_string() == name)
+        moves
+            .into_iter()
+            .find(|&mv| position.uci(mv).to_string() == name)
     };
     let divide: Option<Vec<(Move, u128)>> = job
         .divide
