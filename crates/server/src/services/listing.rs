@@ -9,6 +9,7 @@ use referee_store::{ListCursor, ListFilter};
 use sha2::{Digest, Sha256};
 
 use crate::error::ServiceError;
+use crate::games::GameRegistry;
 use crate::limits;
 use crate::transport::Caller;
 
