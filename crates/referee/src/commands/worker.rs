@@ -5,6 +5,7 @@ use std::process;
 
 use clap::Args;
 use referee_perft::{TableError, limits};
+use referee_telemetry::log::log_panics;
 use referee_worker::{Worker, WorkerError, WorkerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -12,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use crate::connection::ServerArguments;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::WORKER_ID_CHARS_MAX;
-use crate::log::log_panics;
 
 /// The command line of `referee worker`.
 #[derive(Debug, Args)]
