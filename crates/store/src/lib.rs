@@ -19,9 +19,8 @@
 //! answered.
 //!
 //! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
-//! [`Deadlines`], [`Liveness`], [`Questions`], [`Work`], [`Identities`], [`Upkeep`]. Entries are
-//! hash-chained from
-//! the name and genesis of their game; see [`chain`].
+//! [`Deadlines`], [`Liveness`], [`Questions`], [`Work`], [`Identities`], [`Upkeep`]. Entries
+//! are hash-chained from the name and genesis of their game; see [`chain`].
 //!
 //! [`SqliteStore`] is the embedded engine: one file, and one commit for everything that waits.
 //! [`wrap`] has stores over stores: one that measures and one that fails on demand.

@@ -1,5 +1,5 @@
-//! Who calls, and what they may do: roles, seats, platforms that are apart, and credentials that are
-//! good no more.
+//! Who calls, and what they may do: roles, seats, platforms that are apart, and credentials that
+//! are good no more.
 
 mod allowances;
 mod certificates;

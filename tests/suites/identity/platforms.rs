@@ -1,5 +1,5 @@
-//! Two platforms play games of the same names, with the same requests, at once, in a server that has
-//! room in memory for two games; and nothing of one shows in the other.
+//! Two platforms play games of the same names, with the same requests, at once, in a server that
+//! has room in memory for two games; and nothing of one shows in the other.
 
 use std::sync::Arc;
 

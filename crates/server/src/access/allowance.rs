@@ -1,5 +1,5 @@
-//! What one principal, and one platform, may take of a server: rates as buckets that fill again, and
-//! things that are held, as counts.
+//! What one principal, and one platform, may take of a server: rates as buckets that fill again,
+//! and things that are held, as counts.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -119,8 +119,8 @@ impl Bucket {
         i64::try_from(us).unwrap_or(i64::MAX)
     }
 
-    /// Takes some; where there is not enough it says after what time there is. What is in the bucket
-    /// may be overdrawn once, so that what is larger than the bucket can be taken at all.
+    /// Takes some; where there is not enough it says after what time there is. A bucket may be
+    /// overdrawn once, so that what is larger than the bucket can be taken at all.
     fn take(&self, amount: u64, now_us: i64) -> Result<(), Duration> {
         let room_us = self.filling_us(self.rate.per_second * self.rate.kept_seconds);
         let cost_us = self.filling_us(amount);

@@ -100,8 +100,8 @@ const BY_ARBITERS: Roles = Roles::of(&[Arbiter, Platform, Operator]);
 /// What both do.
 const BY_BOTH: Roles = Roles::of(&[Player, Arbiter, Platform, Operator]);
 
-/// Who may send which kind of action, by the name of its field in `Action`. Whether it stands is for
-/// the Laws, which also know the seats.
+/// Who may send which kind of action, by the name of its field in `Action`. Whether it stands is
+/// for the Laws, which also know the seats.
 pub(crate) const ACTIONS: &[(&str, Roles)] = &[
     ("make_move", BY_PLAYERS),
     ("offer_draw", BY_PLAYERS),

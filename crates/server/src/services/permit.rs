@@ -3,9 +3,9 @@
 use referee_api::v1;
 use referee_store::GameKey;
 
-use super::service::GamesService;
 use crate::access::table;
 use crate::error::ServiceError;
+use crate::games::Games;
 use crate::transport::Caller;
 
 /// Checks that a caller may act from a seat.
@@ -73,20 +73,20 @@ pub(super) fn note_refusal(caller: &Caller, answer: &v1::SubmitActionResponse) {
     }
 }
 
-/// Checks that a game is one that a caller is told of, where that depends on the labels of the game.
+/// Checks that a game is one that a caller is told of, where that depends on its labels.
 ///
 /// # Errors
 ///
 /// What the caller would hear of a game that is not there; and errors of the store.
 pub(super) async fn check_label(
-    service: &GamesService,
+    games: &Games,
     caller: &Caller,
     key: &GameKey,
 ) -> Result<(), ServiceError> {
     let Some((name, value)) = caller.label() else {
         return Ok(());
     };
-    let game = match service.games.read(key).await {
+    let game = match games.read(key).await {
         Ok(game) => game,
         // Whether there was one is told to those it concerned.
         Err(ServiceError::GameNotFound { .. } | ServiceError::GameDeleted { .. }) => {

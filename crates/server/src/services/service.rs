@@ -48,7 +48,7 @@ impl GamesService {
         name: &str,
     ) -> Result<GameKey, ServiceError> {
         let key = caller.key(read_name(field, name)?)?;
-        check_label(self, caller, &key).await?;
+        check_label(&self.games, caller, &key).await?;
         Ok(key)
     }
 }

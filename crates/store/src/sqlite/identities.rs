@@ -12,30 +12,6 @@ use crate::identities::{Identities, IssueError, NewToken, TokenRow, TokenScope};
 use crate::job::{Job, Revocation};
 use crate::limits;
 
-/// The tables of tokens. No secret is in them.
-pub(super) const TABLES: &str = "
-CREATE TABLE tokens (
-    token_id TEXT PRIMARY KEY,
-    secret_hash BLOB NOT NULL,
-    principal TEXT NOT NULL,
-    platform TEXT NOT NULL,
-    role INTEGER NOT NULL,
-    -- What it is confined to: a game with a seat, or a label.
-    game TEXT,
-    seat INTEGER,
-    label_key TEXT,
-    label_value TEXT,
-    issuer TEXT NOT NULL,
-    create_time_us INTEGER NOT NULL,
-    expire_time_us INTEGER,
-    revoke_time_us INTEGER,
-    CHECK (game IS NULL OR label_key IS NULL),
-    CHECK ((label_key IS NULL) = (label_value IS NULL)),
-    CHECK ((game IS NULL) = (seat IS NULL))
-) STRICT, WITHOUT ROWID;
-CREATE INDEX tokens_by_platform ON tokens (platform, token_id);
-";
-
 /// What is read of a token, in the order of [`read_row`].
 macro_rules! columns {
     ($rest:literal) => {

@@ -16,7 +16,7 @@ const MIGRATIONS: &[&str] = &[
     CLOCK_STEPS,
     STATED_DEADLINES,
     super::work_tables::TABLES,
-    super::identities::TABLES,
+    TOKENS,
 ];
 
 /// Games, their entries, and what must survive beside them.
@@ -349,6 +349,30 @@ END;
 
 /// The version from which on a file knows what was said of deadlines.
 pub(super) const STATED_DEADLINES_VERSION: i64 = FIRST_VERSION + 2;
+
+/// The tables of tokens. No secret is in them.
+const TOKENS: &str = "
+CREATE TABLE tokens (
+    token_id TEXT PRIMARY KEY,
+    secret_hash BLOB NOT NULL,
+    principal TEXT NOT NULL,
+    platform TEXT NOT NULL,
+    role INTEGER NOT NULL,
+    -- What it is confined to: a game with a seat, or a label.
+    game TEXT,
+    seat INTEGER,
+    label_key TEXT,
+    label_value TEXT,
+    issuer TEXT NOT NULL,
+    create_time_us INTEGER NOT NULL,
+    expire_time_us INTEGER,
+    revoke_time_us INTEGER,
+    CHECK (game IS NULL OR label_key IS NULL),
+    CHECK ((label_key IS NULL) = (label_value IS NULL)),
+    CHECK ((game IS NULL) = (seat IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tokens_by_platform ON tokens (platform, token_id);
+";
 
 /// Why a file could not be brought to the current schema.
 #[derive(Debug)]

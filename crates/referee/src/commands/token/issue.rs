@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use referee_server::limits::{TOKEN_LIFETIME_MAX, TOKEN_LIFETIME_MIN};
-use referee_server::{Role, Secret, is_platform};
+use referee_server::{Role, Secret};
 use referee_store::limits::{LABEL_KEY_BYTES_MAX, LABEL_VALUE_BYTES_MAX, PRINCIPAL_BYTES_MAX};
 use referee_store::{Identities as _, IssueError, NewToken, TokenScope};
 
-use super::{StoreOfTokens, now_us, of_fault, scope_words};
+use super::place::{StoreOfTokens, now_us, of_fault, read_platform, scope_words};
 use crate::exit::{self, Exit, Failure, Outcome};
 use crate::printable::standard_output;
 
@@ -156,15 +156,6 @@ fn read_principal(text: &str) -> Result<String, String> {
         "expected is a name of at most {PRINCIPAL_BYTES_MAX} printable characters without blanks"
     );
     fits.then(|| text.to_owned()).ok_or(expected)
-}
-
-/// Takes the name of a platform.
-pub(super) fn read_platform(text: &str) -> Result<String, String> {
-    let expected = "expected is a name of at most 128 lower-case letters, digits, hyphens, dots and \
-                    underscores";
-    is_platform(text)
-        .then(|| text.to_owned())
-        .ok_or_else(|| expected.to_owned())
 }
 
 fn read_game(text: &str) -> Result<String, String> {

@@ -7,8 +7,7 @@ use referee_server::Role;
 use referee_store::limits::PAGE_ROWS_MAX;
 use referee_store::{Identities as _, TokenRow};
 
-use super::issue::read_platform;
-use super::{StoreOfTokens, now_us, of_read, scope_words};
+use super::place::{StoreOfTokens, now_us, of_read, read_platform, scope_words};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::printable::{Escape, printable, standard_output};
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use referee_store::Identities as _;
 
-use super::{StoreOfTokens, now_us, of_fault};
+use super::place::{StoreOfTokens, now_us, of_fault};
 use crate::exit::{self, Exit, Failure, Outcome};
 
 /// The command line of `referee token revoke`.
