@@ -22,4 +22,4 @@ mod transport;
 pub use clock::{Clock, MachineClock, ManualClock, Sleep};
 pub use error::ServiceError;
 pub use server::{Reload, ServeError, Server, ServerOptions};
-pub use transport::{DOMAIN, Tls, TlsError, TlsFiles, TlsPart, TlsState};
+pub use transport::{DOMAIN, OriginError, Tls, TlsError, TlsFiles, TlsPart, TlsState, WebOrigins};

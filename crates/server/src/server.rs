@@ -28,7 +28,7 @@ use crate::limits;
 use crate::pool::{Solvers, Turns, WorkPool};
 use crate::services::{GamesService, RulesService, StoreKeeper, StreamingGames};
 use crate::transport::{
-    CallerLayer, Capacity, Ledger, Streams, Tls, TransportErrorLayer, reflection, serve,
+    CallerLayer, Capacity, Ledger, Streams, Tls, TransportErrorLayer, WebOrigins, reflection, serve,
 };
 
 /// Asks a server to look at its files again, at once. Clones ask the same server.
@@ -54,6 +54,8 @@ pub struct ServerOptions {
     pub backup_folder: Option<PathBuf>,
     /// What connections are encrypted with; without it they are not.
     pub tls: Option<Arc<Tls>>,
+    /// The origins whose pages may call from browsers; without it nothing but HTTP/2 is spoken.
+    pub web: Option<WebOrigins>,
     /// What asks the server to look at the files of `tls` again.
     pub reload: Reload,
     /// The platform whose games everybody acts on, as long as nobody has to say who they are.
@@ -77,6 +79,7 @@ impl Default for ServerOptions {
             record_key: None,
             backup_folder: None,
             tls: None,
+            web: None,
             reload: Reload::default(),
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
@@ -189,11 +192,11 @@ impl Server {
             streams: self.options.open_streams_max,
             bytes: self.options.under_way_bytes_max,
         });
-        let tls = self.options.tls;
+        let (tls, web) = (self.options.tls, self.options.web);
         if let Some(tls) = tls.clone() {
             tasks.spawn(tls.follow(self.options.reload.0.subscribe(), stop.clone()));
         }
-        let serving = serve(self.listener, tls, ledger, service, stop.clone());
+        let serving = serve(self.listener, tls, web, ledger, service, stop.clone());
         tokio::pin!(serving);
         // The door is closed with the signal, and connections go when their calls have ended.
         let is_served = tokio::select! {

@@ -3,8 +3,10 @@
 
 mod clients;
 mod commands;
+mod cost;
 mod reload;
 mod serving;
+mod web;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

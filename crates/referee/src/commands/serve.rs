@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::{ArgMatches, Args};
 use referee_record::RecordKey;
 use referee_server::limits::CONNECTIONS_MAX;
-use referee_server::{MachineClock, Reload, Server, ServerOptions, Tls};
+use referee_server::{MachineClock, Reload, Server, ServerOptions, Tls, WebOrigins};
 use referee_store::{SqliteStore, Store};
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
@@ -75,6 +75,7 @@ pub(crate) struct ServeArguments {
 struct Prepared {
     record_key: Option<RecordKey>,
     tls: Option<Arc<Tls>>,
+    web: Option<WebOrigins>,
     addresses: Vec<SocketAddr>,
 }
 
@@ -118,11 +119,13 @@ impl ServeArguments {
     /// Reads every file that the settings name. Nothing is written and no port is bound.
     fn prepare(&self) -> Result<Prepared, Failure> {
         check_store(&self.store).map_err(|text| Failure::Usage(text.to_owned()))?;
+        let web = self.listen.read_web()?;
         let addresses = self.listen.addresses()?;
         let record_key = self.signing_key.as_deref().map(read_key).transpose();
         Ok(Prepared {
             record_key: record_key.map_err(Failure::Trouble)?,
             tls: self.listen.read_tls()?,
+            web,
             addresses,
         })
     }
@@ -175,6 +178,7 @@ impl ServeArguments {
             connections_max: connections_max(),
             backup_folder: self.backup_folder,
             tls: prepared.tls,
+            web: prepared.web,
             reload,
             ..ServerOptions::default()
         };
