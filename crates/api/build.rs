@@ -7,7 +7,7 @@ use std::{env, fs};
 use prost::Message;
 
 /// The packages of the contract, as folders below `proto`.
-const PACKAGES: [&str; 1] = ["referee/v1"];
+const PACKAGES: [&str; 2] = ["referee/v1", "referee/worker/v1"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");

@@ -1,6 +1,9 @@
 //! A store that keeps quiet about the commits of others: what a second process on the same store
 //! sees of it. It can also lose answers, as a connection does that breaks behind a write.
 
+mod identities;
+mod work;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -142,6 +145,10 @@ impl Games for Apart {
         limit: usize,
     ) -> Read<'a, GamePage> {
         self.store.list(platform, filter, after, limit)
+    }
+
+    fn count(&self, state: i32) -> Read<'_, u64> {
+        self.store.count(state)
     }
 }
 

@@ -11,6 +11,7 @@ pub mod deployment;
 pub mod json;
 pub mod line;
 pub mod old_games;
+pub mod operator;
 pub mod oracle;
 pub mod pair;
 pub mod process;

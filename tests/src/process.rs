@@ -22,6 +22,9 @@ use crate::wire;
 /// What the line on the standard output begins with that names the address.
 const LISTENING: &str = "referee is listening on ";
 
+/// What the line before begins with that names the address of the admin listener.
+const ADMIN: &str = "the admin listener is on ";
+
 /// How much of the log is shown when a test fails, in bytes.
 const LOG_SHOWN_BYTES: usize = 4_000;
 
@@ -76,6 +79,7 @@ fn build() -> PathBuf {
 pub struct Referee {
     child: Child,
     address: SocketAddr,
+    admin: Option<SocketAddr>,
     folder: PathBuf,
     /// The folder that goes away with this process, unless the store is to outlive it.
     _own: Option<TempDir>,
@@ -166,17 +170,20 @@ impl Referee {
     }
 
     fn spawn(folder: &Path, mut command: Command) -> Referee {
+        // Jobs are counted by whom a suite says: an option has more weight than a variable.
+        command.env("REFEREE_SERVE_PERFT_THREADS", "0");
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the binary was built");
         let output = child.stdout.take().expect("the output was piped");
-        match read_address(output) {
-            Some(address) => Referee {
+        match read_addresses(output) {
+            (Some(address), admin) => Referee {
                 child,
                 address,
+                admin,
                 folder: folder.to_owned(),
                 _own: None,
             },
-            None => {
+            (None, _) => {
                 let ended = child.wait();
                 panic!("no address, but {ended:?} and the log:\n{}", tail(folder));
             }
@@ -187,6 +194,16 @@ impl Referee {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the address of the admin listener.
+    ///
+    /// # Panics
+    ///
+    /// Where it has none.
+    #[must_use]
+    pub fn admin(&self) -> SocketAddr {
+        self.admin.expect("it was started with an admin listener")
     }
 
     /// Returns the process id.
@@ -307,16 +324,21 @@ pub fn signal(process: u32, name: &str) {
     );
 }
 
-/// Reads the line that names the address, and goes on reading in the background, so that the
-/// process is never stopped by a full pipe.
-fn read_address(output: impl io::Read + Send + 'static) -> Option<SocketAddr> {
+/// Reads the lines that name the addresses, of which that of the admin listener comes first, and
+/// goes on reading in the background, so that the process is never stopped by a full pipe.
+fn read_addresses(
+    output: impl io::Read + Send + 'static,
+) -> (Option<SocketAddr>, Option<SocketAddr>) {
+    let mut admin = None;
     let mut lines = BufReader::new(output).lines();
-    let address = lines
-        .by_ref()
-        .map_while(Result::ok)
-        .find_map(|line| line.strip_prefix(LISTENING)?.trim().parse().ok());
+    let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        if let Some(address) = line.strip_prefix(ADMIN) {
+            admin = address.trim().parse().ok();
+        }
+        line.strip_prefix(LISTENING)?.trim().parse().ok()
+    });
     thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-    address
+    (address, admin)
 }
 
 fn tail(folder: &Path) -> String {

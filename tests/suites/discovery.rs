@@ -18,11 +18,14 @@ const SYMBOLS: [&str; 5] = [
 /// How many of them are of the contract.
 const OWN_SYMBOLS: usize = 3;
 
-const SERVICES: [&str; 4] = [
+const SERVICES: [&str; 7] = [
     "grpc.health.v1.Health",
     "referee.v1.GameService",
+    "referee.v1.PerftService",
     "referee.v1.RulesService",
     "referee.v1.StoreService",
+    "referee.v1.TokenService",
+    "referee.worker.v1.WorkerService",
 ];
 
 /// Asks one version of reflection; the two have the same messages under different names.

@@ -1,6 +1,8 @@
 //! Reports about imports: every record of `tests/data/pgn/imports.jsonl` becomes a game and a text
 //! again, with the clocks and the result that it shows, and what is left out is reported.
 
+use std::time::Duration;
+
 use referee_api::v1;
 use referee_tests::process::Referee;
 use referee_tests::{lines, texts, wire};
@@ -79,4 +81,56 @@ async fn records_come_in_and_out_as_they_are() {
         wrong.extend(found.iter().map(|what| format!("{id}: {what}\n{pgn}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The moves of an import that its callers give up again and again.
+const LONG_MOVES: usize = 2_000;
+
+/// A caller that goes away leaves a game that a repetition goes on with, to its end: no move is
+/// missing, and none is there twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_is_given_up_is_gone_on_with_by_its_repetition() {
+    let referee = Referee::start();
+    let mut games = referee.games().await;
+    let mut pgn = String::new();
+    for number in 0..LONG_MOVES / 4 {
+        let (first, second) = (2 * number + 1, 2 * number + 2);
+        pgn += &format!("{first}. Nf3 Nf6 {second}. Ng1 Ng8 ");
+    }
+    pgn.push('*');
+    let import = v1::ImportPgnRequest {
+        pgn,
+        game_id: "given-up".into(),
+        request_id: "import".into(),
+        rule_profile: Some(v1::RuleProfile {
+            name: "ics".into(),
+            ..v1::RuleProfile::default()
+        }),
+        ..v1::ImportPgnRequest::default()
+    };
+    let get = v1::GetGameRequest {
+        name: "games/given-up".into(),
+    };
+    let mut parts = Vec::new();
+    let mut patience = Duration::from_millis(50);
+    let imported = loop {
+        let importing = games.import_pgn(import.clone());
+        match tokio::time::timeout(patience, importing).await {
+            Ok(imported) => break imported.expect("it is imported").into_inner(),
+            Err(_) => patience += patience / 8,
+        }
+        if let Ok(game) = games.get_game(get.clone()).await {
+            parts.push(game.into_inner().game.expect("a game").moves.len());
+        }
+    };
+    assert!(
+        parts.iter().any(|&moves| 0 < moves && moves < LONG_MOVES),
+        "no caller went away in the middle: {parts:?}"
+    );
+    assert!(parts.is_sorted(), "{parts:?}");
+    let game = imported.game.expect("a game");
+    assert_eq!(game.moves.len(), LONG_MOVES);
+    let cycle = ["g1f3", "g8f6", "f3g1", "f6g8"];
+    let as_sent = game.moves.iter().zip(cycle.iter().cycle());
+    assert!(as_sent.into_iter().all(|(found, sent)| found == sent));
 }

@@ -192,6 +192,7 @@ fn stated() -> Vec<Stated> {
         limits::GAME_NAME_BYTES_MAX,
     ));
     stated.extend(of_actions());
+    stated.extend(of_perft());
     stated.push(("Game.confirm_after", "Range:", 0));
     stated.push(("WatchGameRequest.correction_time", "Range:", 0));
     stated.push(("JoinGame.correction_time", "Range:", 0));
@@ -203,6 +204,7 @@ fn stated() -> Vec<Stated> {
         "Limit of each value:",
         limits::LABEL_VALUE_BYTES_MAX,
     ));
+    stated.extend(of_tokens());
     let cursor = "WatchGamesRequest.after_cursor";
     stated.push((cursor, "Limit:", limits::CURSOR_BYTES_MAX));
     for field in [
@@ -214,6 +216,99 @@ fn stated() -> Vec<Stated> {
         stated.push((field, "Range:", seconds(limits::HEARTBEAT_MIN)));
     }
     stated
+}
+
+/// The limits of perft jobs.
+fn of_perft() -> Vec<Stated> {
+    let hours = |time: std::time::Duration| (time.as_secs() / 3_600) as usize;
+    let interval = limits::PERFT_INTERVAL_DEFAULT.as_millis() as usize;
+    let page = "ListPerftJobsRequest.page_size";
+    let mut stated = vec![
+        ("PerftJob.depth", "Range:", 1),
+        ("PerftJob.ttl", "Default:", hours(limits::PERFT_TTL_DEFAULT)),
+        ("PerftJob.ttl", "Range:", hours(limits::PERFT_TTL_MIN)),
+        (
+            "CreatePerftJobRequest.perft_job_id",
+            "Limit:",
+            limits::PERFT_JOB_ID_BYTES_MAX,
+        ),
+        (
+            "CreatePerftJobRequest.request_id",
+            "Limit:",
+            limits::REQUEST_ID_BYTES_MAX,
+        ),
+        (page, "Default:", limits::PERFT_PAGE_DEFAULT),
+        (page, "Limit:", limits::PERFT_PAGE_MAX),
+        (
+            "ListPerftJobsRequest.page_token",
+            "Limit:",
+            limits::PAGE_TOKEN_BYTES_MAX,
+        ),
+        (
+            "ListPerftJobsRequest.states",
+            "Limit:",
+            limits::FILTER_STATES_MAX,
+        ),
+        ("WatchPerftJobRequest.interval", "Default:", interval),
+        (
+            "WatchPerftJobRequest.interval",
+            "Range:",
+            limits::PERFT_INTERVAL_MIN.as_millis() as usize,
+        ),
+        ("CountPerftRequest.depth", "Range:", 0),
+    ];
+    for name in [
+        "GetPerftJobRequest.name",
+        "WatchPerftJobRequest.name",
+        "CancelPerftJobRequest.name",
+        "DeletePerftJobRequest.name",
+    ] {
+        stated.push((name, "Limit:", limits::PERFT_JOB_NAME_BYTES_MAX));
+    }
+    stated
+}
+
+/// The limits of tokens.
+fn of_tokens() -> [Stated; 9] {
+    [
+        (
+            "IssueTokenRequest.principal",
+            "Limit:",
+            limits::PRINCIPAL_BYTES_MAX,
+        ),
+        (
+            "IssueTokenRequest.game",
+            "Limit:",
+            limits::GAME_NAME_BYTES_MAX,
+        ),
+        (
+            "IssueTokenRequest.lifetime",
+            "Range:",
+            limits::TOKEN_LIFETIME_MIN.as_secs() as usize,
+        ),
+        ("TokenLabel.key", "Limit:", limits::LABEL_KEY_BYTES_MAX),
+        ("TokenLabel.value", "Limit:", limits::LABEL_VALUE_BYTES_MAX),
+        (
+            "ListTokensRequest.page_size",
+            "Default:",
+            limits::TOKENS_PAGE_DEFAULT,
+        ),
+        (
+            "ListTokensRequest.page_size",
+            "Limit:",
+            limits::TOKENS_PAGE_MAX,
+        ),
+        (
+            "ListTokensRequest.page_token",
+            "Limit:",
+            limits::PAGE_TOKEN_BYTES_MAX,
+        ),
+        (
+            "RevokeTokenRequest.name",
+            "Limit:",
+            limits::TOKEN_NAME_BYTES_MAX,
+        ),
+    ]
 }
 
 /// The limits of actions, clocks and what games are taken over with.
@@ -363,6 +458,16 @@ fn limits_are_stated_beside_their_fields() {
     let confirmed = limits::CONFIRM_AFTER_MAX.as_secs() as usize;
     range("Game.confirm_after", 0, confirmed);
     range("Position.chess960_number", 0, 959);
+    range("PerftJob.depth", 1, limits::PERFT_DEPTH_MAX as usize);
+    range(
+        "CountPerftRequest.depth",
+        0,
+        limits::PERFT_DEPTH_MAX as usize,
+    );
+    let hours = (limits::PERFT_TTL_MAX.as_secs() / 3_600) as usize;
+    range("PerftJob.ttl", 1, hours);
+    let longest = limits::PERFT_INTERVAL_MAX.as_millis() as usize;
+    range("WatchPerftJobRequest.interval", 100, longest);
     range("TimePeriod.time", 0, (PERIOD_MS_MAX / 86_400_000) as usize);
     range("TimePeriod.bonus", 0, (BONUS_MS_MAX / 3_600_000) as usize);
     for (name, max) in numbers() {

@@ -9,7 +9,10 @@
 //! | `rooms` | the directions between the crates, and their licences |
 //! | `tidy` | what is true of every source file |
 //! | `hostile` | one client that does its worst, beside one that is answered |
+//! | `identity` | roles, seats, platforms that are apart, credentials that are good no more |
 //! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
+//! | `jobs` | perft jobs: exact totals whatever is reported, limits, small counts |
+//! | `fleet` | workers as processes: exact whatever dies, nobody at work after a cancel, moves beside a job |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
@@ -33,6 +36,7 @@
 //! | `profiles` | rule profiles: listed with their sources, changed for a game, kept with it |
 //! | `questions` | histories that went on after a draw |
 //! | `store_truth` | files that are taken away, replaced, cut, written to or damaged |
+//! | `telemetry` | metrics, probes, logs, traces, and how a service and its connections end |
 //! | `timekeeping` | flags, bonuses, pauses and down time, to the millisecond |
 //! | `tls` | encrypted connections, certificates that are replaced, and the commands that ask so |
 //! | `two_servers` | two servers on one store: what one writes, and a disk that is slow or fails |
@@ -54,11 +58,14 @@ mod corrections;
 mod crash;
 mod discovery;
 mod evidence;
+mod fleet;
 mod forgetting;
 mod grpcurl;
 mod hostile;
+mod identity;
 mod imports;
 mod interop;
+mod jobs;
 mod limits;
 mod masters;
 mod mating;
@@ -78,6 +85,7 @@ mod sequences;
 mod service;
 mod store_care;
 mod store_truth;
+mod telemetry;
 mod tidy;
 mod timekeeping;
 mod tls;

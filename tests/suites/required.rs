@@ -3,6 +3,8 @@
 //! meaning where nobody has said anything. The descriptors tell which fields there are, so that a
 //! new one is held, too.
 
+mod perft;
+
 use std::collections::BTreeSet;
 
 use prost::Message;
@@ -23,6 +25,8 @@ const PLAY: &str = "/referee.v1.GameService/PlayGame";
 const EXPORT: &str = "/referee.v1.GameService/ExportGame";
 const EXPORT_PGN: &str = "/referee.v1.GameService/ExportPgn";
 const DELETE: &str = "/referee.v1.GameService/DeleteGame";
+const ISSUE: &str = "/referee.v1.TokenService/IssueToken";
+const REVOKE: &str = "/referee.v1.TokenService/RevokeToken";
 const IMPORT_PGN: &str = "/referee.v1.GameService/ImportPgn";
 
 /// Remarks on an action that are not made where they are left out, which is the ordinary case.
@@ -211,8 +215,20 @@ fn requests() -> Vec<Whole> {
         target: v1::Notation::San.into(),
         ..v1::ConvertNotationRequest::default()
     };
+    let issue = v1::IssueTokenRequest {
+        principal: "hall".into(),
+        role: v1::Role::Arbiter.into(),
+        label: Some(v1::TokenLabel {
+            key: "event".into(),
+            value: "open".into(),
+        }),
+        ..v1::IssueTokenRequest::default()
+    };
+    let revoke = v1::RevokeTokenRequest {
+        name: "tokens/0123456789abcdef".into(),
+    };
     let create = wire::create("", game()).encode_to_vec();
-    vec![
+    let mut whole = vec![
         (CREATE, "CreateGameRequest", create),
         (GET, "GetGameRequest", get.clone()),
         (EXPORT, "ExportGameRequest", get.clone()),
@@ -227,9 +243,13 @@ fn requests() -> Vec<Whole> {
         (IMPORT_PGN, "ImportPgnRequest", import.encode_to_vec()),
         (UPDATE, "UpdateGameRequest", update.encode_to_vec()),
         (DELETE, "DeleteGameRequest", delete.encode_to_vec()),
+        (ISSUE, "IssueTokenRequest", issue.encode_to_vec()),
+        (REVOKE, "RevokeTokenRequest", revoke.encode_to_vec()),
         (VALIDATE, "ValidateMoveRequest", validate.encode_to_vec()),
         (CONVERT, "ConvertNotationRequest", convert.encode_to_vec()),
-    ]
+    ];
+    whole.extend(perft::requests());
+    whole
 }
 
 fn submissions() -> Vec<Whole> {

@@ -25,6 +25,11 @@ const ROOMS: &[Rule] = &[
     ("review", Some(&["chess", "laws", "pgn"]), Some(&[])),
     // Two plans are compared by their SHA-256.
     ("perft", Some(&["chess"]), Some(&["rayon", "sha2"])),
+    (
+        "spill",
+        Some(&["chess", "perft"]),
+        Some(&["rustix", "tempfile"]),
+    ),
     ("api", Some(&[]), None),
     (
         "record",
@@ -40,6 +45,7 @@ const ROOMS: &[Rule] = &[
             "review",
             "store",
             "perft",
+            "spill",
             "telemetry",
             // What record and review are about, since their signatures speak of it.
             "api",
@@ -49,7 +55,11 @@ const ROOMS: &[Rule] = &[
         ]),
         None,
     ),
-    ("worker", Some(&["perft", "api", "telemetry"]), None),
+    (
+        "worker",
+        Some(&["perft", "api", "telemetry", "chess"]),
+        None,
+    ),
     ("verify", Some(&["api", "chess", "record"]), None),
     ("conform", Some(&["api"]), None),
     ("referee", None, None),
@@ -58,10 +68,10 @@ const ROOMS: &[Rule] = &[
 /// The rooms without async, I/O, clock, randomness and environment.
 const PURE: [&str; 6] = ["chess", "pgn", "mate", "laws", "review", "perft"];
 
-/// The only rooms that read what is in a status: the server makes them, conform and the commands of
-/// the binary that ask a server read those of whatever referee they ask. The contract has one among
-/// its messages.
-const READ_STATUSES: [&str; 4] = ["server", "conform", "api", "referee"];
+/// The only rooms that read what is in a status: the server makes them; conform, workers and the
+/// commands of the binary that ask a server read those of whatever referee they ask. The contract
+/// has one among its messages.
+const READ_STATUSES: [&str; 5] = ["server", "conform", "api", "referee", "worker"];
 
 /// Where in the server statuses are known: the floors that speak gRPC.
 const STATUS_FOLDERS: [&str; 2] = ["services", "transport"];

@@ -375,6 +375,9 @@ async fn health_is_told_and_a_drain_ends_in_time(mut referee: Deployment) {
         "referee.v1.GameService",
         "referee.v1.RulesService",
         "referee.v1.StoreService",
+        "referee.v1.PerftService",
+        "referee.worker.v1.WorkerService",
+        "referee.v1.TokenService",
         "readiness",
     ] {
         let request = HealthCheckRequest {

@@ -123,6 +123,21 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         STORY,
     ),
     ("tests/suites/ranges.rs", "wrong", DATA),
+    (
+        "tests/suites/jobs/limits.rs",
+        "a_platform_has_so_many_jobs_and_each_request_one",
+        STORY,
+    ),
+    (
+        "tests/suites/identity/platforms.rs",
+        "nothing_of_one_platform_shows_in_another",
+        STORY,
+    ),
+    (
+        "tests/suites/identity/seats.rs",
+        "not_yours_and_not_there_are_one_answer",
+        STORY,
+    ),
 ];
 
 /// Files of the product that read the clock of the machine, each with its reason.
@@ -175,9 +190,25 @@ const REAL_TIME: &[(&str, &str)] = &[
         "tests/src/old_games/play.rs",
         "waits for what servers find by themselves",
     ),
+    (
+        "tests/suites/identity/allowances.rs",
+        "places come back some time after their connections are gone",
+    ),
+    (
+        "tests/suites/identity/revoked.rs",
+        "a revocation counts within a time of the real binary",
+    ),
     ("tests/src/pair.rs", "waits for signs of life of servers"),
     ("tests/src/process.rs", "waits for a process"),
     ("tests/suites/crash.rs", "kills a process"),
+    (
+        "tests/suites/jobs/desk.rs",
+        "waits for a process to plan a job",
+    ),
+    ("tests/suites/jobs/small.rs", "measures a process"),
+    ("tests/suites/fleet/commands.rs", "waits for processes"),
+    ("tests/suites/fleet/mod.rs", "stops and kills processes"),
+    ("tests/suites/fleet/station.rs", "waits for processes"),
     (
         "tests/suites/hostile/mod.rs",
         "measures what a process answers",
@@ -197,6 +228,14 @@ const REAL_TIME: &[(&str, &str)] = &[
         "measures what a process answers",
     ),
     ("tests/suites/sequences/shutdown.rs", "stops a process"),
+    (
+        "tests/suites/telemetry/mod.rs",
+        "waits until a process shows what happened",
+    ),
+    (
+        "tests/suites/telemetry/life.rs",
+        "measures how a process ends",
+    ),
     (
         "tests/suites/tls/mod.rs",
         "waits until a process logs something",

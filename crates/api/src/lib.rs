@@ -22,10 +22,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
-/// Package `referee.v1`: rules, games and the reasons of errors.
+/// Package `referee.v1`: rules, games, perft jobs and the reasons of errors.
 #[allow(missing_docs, unreachable_pub, clippy::all)]
 pub mod v1 {
     tonic::include_proto!("referee.v1");
+}
+
+/// Package `referee.worker.v1`: between a server and its workers.
+pub mod worker {
+    /// Version 1.
+    #[allow(missing_docs, unreachable_pub, clippy::all)]
+    pub mod v1 {
+        tonic::include_proto!("referee.worker.v1");
+    }
 }
 
 /// All files of the contract and what they import, as the bytes of a

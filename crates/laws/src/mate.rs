@@ -91,9 +91,9 @@ pub struct MateFinding {
     pub nodes: u64,
 }
 
-/// The memory of one question to the whole of the mate solver, in bytes: for some two million
+/// The memory of one question to the whole of the mate solver, in bytes: for more than a million
 /// positions.
-pub const SOLVER_BYTES_MAX: u64 = 320 << 20;
+pub const SOLVER_BYTES_MAX: u64 = 224 << 20;
 
 /// How much may be spent on a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -48,6 +48,8 @@ pub(crate) struct Solver<'a> {
     budget: u64,
     /// The memory of a search, in bytes.
     bytes: u64,
+    /// What a search takes that is kept while others run, in bytes.
+    kept: u64,
     spent: u64,
     cancel: &'a dyn Fn() -> bool,
 }
@@ -58,6 +60,7 @@ impl<'a> Solver<'a> {
             winner,
             budget: budget.nodes(),
             bytes: budget.bytes(),
+            kept: 0,
             spent: 1,
             cancel,
         }
@@ -111,7 +114,7 @@ impl<'a> Solver<'a> {
         };
         let room = nodes.min(self.left());
         let search = Search::new(self.winner, plan, room, self.cancel, &mut prune, None);
-        let mut search = direct(search).within(self.bytes);
+        let mut search = direct(search).within(self.bytes.saturating_sub(self.kept));
         let found = search.run(start);
         self.spent += search.spent();
         found
@@ -165,6 +168,7 @@ impl<'a> Solver<'a> {
                     long.grant(nodes.min(self.left()));
                     let found = long.run(start);
                     self.spent += long.spent() - before;
+                    self.kept = long.bytes();
                     found
                 }
                 None => self.run(start, NOVEL_PLAN, nodes, |search| search.by_novelty()),

@@ -94,7 +94,7 @@ impl Agenda {
         let edge = Edge { parent, next, mv };
         if self.free == NONE {
             self.heads[bucket] = self.edges.len() as u32;
-            self.edges.push(edge);
+            push_frugally(&mut self.edges, edge);
         } else {
             let place = self.free as usize;
             self.heads[bucket] = self.free;
@@ -255,7 +255,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns what the search takes in memory, in bytes.
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let nodes = self.nodes.len() * size_of::<Node>();
         let edges = self.agenda.edges.len() * size_of::<Edge>();
         (nodes + edges + self.table.slots.len() * size_of::<u32>()) as u64
@@ -310,11 +310,12 @@ impl<'a> Search<'a> {
         }
         self.table.insert(slot, number);
         self.push_moves(&position, &moves, number, mv);
-        self.nodes.push(Node {
+        let node = Node {
             position,
             parent,
             mv,
-        });
+        };
+        push_frugally(&mut self.nodes, node);
         if self.table.is_crowded(self.nodes.len()) {
             let nodes = &self.nodes;
             self.table.grow(nodes.len(), |index| {
@@ -406,6 +407,16 @@ impl<'a> Search<'a> {
             }
         })
     }
+}
+
+/// Adds to a list that takes at most a quarter more memory than what is in it, where one that
+/// doubles would take twice as much.
+#[inline]
+fn push_frugally<T>(items: &mut Vec<T>, item: T) {
+    if items.len() == items.capacity() {
+        items.reserve_exact(items.len() / 4 + FIRST_NODES);
+    }
+    items.push(item);
 }
 
 /// Numbers of nodes by the hashes of their positions, with open addressing. A hash only says

@@ -190,7 +190,8 @@ impl Budget {
 
     /// Returns the budget with a bound on the memory that a search takes, in bytes: one that needs
     /// more ends as if it had visited all its positions. What is counted are the positions and
-    /// moves that it keeps, which are the same on every machine.
+    /// moves that it keeps, which are the same on every machine; what the machine takes for them is
+    /// at most a quarter more.
     ///
     /// ```
     /// use referee_chess::{Color, Position};

@@ -8,16 +8,13 @@
 
 #![expect(clippy::disallowed_types, reason = "it shows how long it took")]
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 use referee_chess::{CastlingMode, Position};
-use referee_perft::{Cut, Means, Plan, Spill, SpillRun, read_position};
+use referee_perft::{Cut, Means, read_position};
+use referee_spill::{Room, SpillFolder};
 
 /// Distinct positions (OEIS A083276) and paths from the starting position, by plies.
 const START: [(u64, u128); 9] = [
@@ -32,47 +29,11 @@ const START: [(u64, u128); 9] = [
     (988_187_354, 84_998_978_956),
 ];
 
-/// Runs as files without names in a folder.
-struct Folder(PathBuf);
-
-struct Unnamed(Arc<File>);
-
-struct Reader {
-    file: Arc<File>,
-    at: u64,
-}
-
-impl Spill for Folder {
-    type Writer = File;
-    type Run = Unnamed;
-
-    fn create(&self) -> io::Result<File> {
-        tempfile::tempfile_in(&self.0)
-    }
-
-    fn finish(&self, writer: File) -> io::Result<Unnamed> {
-        Ok(Unnamed(Arc::new(writer)))
-    }
-}
-
-impl SpillRun for Unnamed {
-    type Reader = Reader;
-
-    fn open(&self) -> io::Result<Reader> {
-        Ok(Reader {
-            file: Arc::clone(&self.0),
-            at: 0,
-        })
-    }
-}
-
-impl Read for Reader {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let length = self.file.read_at(into, self.at)?;
-        self.at += length as u64;
-        Ok(length)
-    }
-}
+/// Sorting takes so much at most: what nine plies need is more than most folders have.
+const ROOM: Room = Room {
+    bytes_max: 1 << 40,
+    left_free: 64 << 20,
+};
 
 /// The most memory that this process has had, in MiB, where the system tells.
 fn peak() -> Option<u64> {
@@ -97,13 +58,8 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         None => Position::startpos(),
     };
     let begin = Instant::now();
-    let plan = Plan::build(
-        &root,
-        plies,
-        Cut::at(plies),
-        &Folder(folder),
-        Means::default(),
-    )?;
+    let place = SpillFolder::new(&folder, ROOM);
+    let plan = place.plan(&root, plies, Cut::at(plies), Means::default())?;
     let (positions, paths) = (plan.positions(), plan.paths());
     println!("{positions} positions stand for {paths} paths");
     eprintln!("{:.1} s", begin.elapsed().as_secs_f64());

@@ -1,4 +1,10 @@
 //! Counts the six standard positions and prints millions of nodes per second for each.
+//! The last two plies are counted from one null move.
+//!
+//! `six [--portable] [--hash=MIB] [--threads=THREADS] [NAME ROUNDS PLIES]` counts one position so
+//! often, so many plies deeper (or less deep where that is negative), each time with an empty table
+//! if there is one, and prints the seconds of the processor that each count took. With threads it is
+//! counted as `referee perft` does, equal positions once, and what is printed are seconds of time.
 
 #![expect(clippy::disallowed_types, reason = "it shows how long it took")]
 
@@ -6,7 +12,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use referee_chess::{CastlingMode, Position, Tolerance};
-use referee_perft::{Count, Means, Processor, count};
+use referee_perft::{Count, Ending, Means, Options, Processor, Run, Table, count};
 
 const SIX: [(&str, u32, u128, &str); 6] = [
     (
@@ -59,6 +65,63 @@ fn processor_seconds() -> f64 {
     )
 }
 
+/// Counts one position so often, so many plies deeper than usual.
+fn repeat(
+    name: &str,
+    rounds: u32,
+    plies: i32,
+    means: Means<'_>,
+    mib: Option<usize>,
+    threads: Option<usize>,
+) {
+    let found = SIX.iter().find(|(known, ..)| *known == name);
+    let &(_, depth, _, fen) = found.expect("the name is that of one of the six");
+    let depth = depth.saturating_add_signed(plies);
+    let position = Position::from_fen_with(fen, CastlingMode::Standard, Tolerance::PERFT)
+        .expect("the standard positions are sound");
+    for _ in 0..rounds {
+        let begin = processor_seconds();
+        let table = mib.map(|mib| {
+            Table::fitting(&position, depth, mib, 0).expect("there is memory for the table")
+        });
+        let cleared = processor_seconds();
+        let table = table.as_ref();
+        if let Some(threads) = threads {
+            run(&position, depth, threads, Means { table, ..means });
+            continue;
+        }
+        let counted = count(&position, depth, Means { table, ..means });
+        let end = processor_seconds();
+        println!(
+            "{counted:?} {:.6} of which the table {:.6} ({:?} MiB)",
+            end - begin,
+            cleared - begin,
+            table.map(Table::mib)
+        );
+    }
+}
+
+/// Counts as `referee perft` does.
+fn run(position: &Position, depth: u32, threads: usize, means: Means<'_>) {
+    let begin = Instant::now();
+    let options = Options {
+        processor: means.processor,
+        table: means.table,
+        ..Options::default()
+    };
+    let mut run = Run::new(position, depth, threads).expect("it can be counted");
+    match run.count(options).expect("it ends") {
+        Ending::Done { total, table } => println!(
+            "{} in {:.3}, {} probes, {} hits",
+            total.nodes,
+            begin.elapsed().as_secs_f64(),
+            table.probes,
+            table.hits
+        ),
+        Ending::Cancelled => println!("cancelled"),
+    }
+}
+
 fn main() {
     let portable = std::env::args().any(|argument| argument == "--portable");
     let processor = if portable {
@@ -70,6 +133,22 @@ fn main() {
         processor,
         ..Means::default()
     };
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with("--"))
+        .collect();
+    if let [name, rounds, plies] = &words[..] {
+        let number = |text: &String| -> i32 { text.parse().expect("a number is given") };
+        let option = |name: &str| {
+            std::env::args().find_map(|word| {
+                let number = word.strip_prefix(name)?.parse::<usize>();
+                Some(number.expect("a number is given"))
+            })
+        };
+        let (mib, threads) = (option("--hash="), option("--threads="));
+        let rounds = u32::try_from(number(rounds)).expect("it is not negative");
+        return repeat(name, rounds, number(plies), means, mib, threads);
+    }
     let (mut product, mut best) = (1.0, 1.0);
     for (name, depth, nodes, fen) in SIX {
         let position = Position::from_fen_with(fen, CastlingMode::Standard, Tolerance::PERFT)

@@ -13,6 +13,12 @@ pub(crate) trait Side: Copy {
     const WHITE: bool;
     /// The rank on which pawns of this side arrive with a single step from their home rank.
     const THIRD: u64 = if Self::WHITE { 0xff << 16 } else { 0xff << 40 };
+    /// The e-file on the rank where this side castles, and the corners beside it.
+    const KING_HOME: u64 = 0x10 << Self::FIRST;
+    /// See [`Side::KING_HOME`].
+    const CORNERS: [u64; 2] = [1 << Self::FIRST, 0x80 << Self::FIRST];
+    /// The number of the first square of the rank where this side castles.
+    const FIRST: u32 = if Self::WHITE { 0 } else { 56 };
     /// The rank on which pawns of this side promote.
     const LAST: u64 = if Self::WHITE { 0xff << 56 } else { 0xff };
 }
@@ -85,6 +91,25 @@ pub(crate) fn size(set: u64) -> u64 {
 #[inline(always)]
 pub(crate) fn is_many(set: u64) -> bool {
     set & set.wrapping_sub(1) != 0
+}
+
+/// The squares of a set, lowest first. Unlike a closure, the body of a loop over them is always
+/// part of the function around, and so is compiled for the same instructions.
+#[derive(Clone, Copy)]
+pub(crate) struct Squares(pub(crate) u64);
+
+impl Iterator for Squares {
+    type Item = Square;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Square> {
+        if self.0 == 0 {
+            return None;
+        }
+        let square = lowest(self.0);
+        self.0 &= self.0 - 1;
+        Some(square)
+    }
 }
 
 /// Does something with each square of a set, lowest first.
@@ -166,14 +191,14 @@ impl Board {
         let snipers =
             (rook_rays(king).0 & self.orthogonals | bishop_rays(king).0 & self.diagonals) & them;
         let mut pinned = 0;
-        each(snipers, |sniper| {
+        for sniper in Squares(snipers) {
             let shield = between(king, sniper).0 & (us | them);
             if shield == 0 {
                 checkers |= bit(sniper);
             } else if !is_many(shield) {
                 pinned |= shield & us;
             }
-        });
+        }
         (checkers, pinned)
     }
 
@@ -202,17 +227,43 @@ impl Board {
         next
     }
 
+    /// The board after a bishop, a rook or a queen has moved. `diagonal` and `orthogonal` have all
+    /// bits where the piece moves that way, and none elsewhere.
+    #[inline(always)]
+    pub(crate) fn after_slide<C: Side>(
+        &self,
+        diagonal: u64,
+        orthogonal: u64,
+        from: u64,
+        to: u64,
+    ) -> Board {
+        let mut next = self.without::<C>(to);
+        let both = from | to;
+        next.castling &= !both;
+        next.colors[C::COLOR.index()] ^= both;
+        next.diagonals ^= both & diagonal;
+        next.orthogonals ^= both & orthogonal;
+        next
+    }
+
     /// The board without what the other side has on a square. No side moves onto its own pieces,
     /// so that clearing the square for both colors would do as well.
     #[inline(always)]
     fn without<C: Side>(&self, square: u64) -> Board {
-        let mut next = *self;
-        next.colors[C::Other::COLOR.index()] &= !square;
-        next.pawns &= !square;
-        next.knights &= !square;
-        next.diagonals &= !square;
-        next.orthogonals &= !square;
-        next
+        let keep = !square;
+        let mut colors = self.colors;
+        colors[C::Other::COLOR.index()] &= keep;
+        // Field by field: a copy that is changed afterwards would be read again before the
+        // processor has it in memory.
+        Board {
+            colors,
+            pawns: self.pawns & keep,
+            knights: self.knights & keep,
+            diagonals: self.diagonals & keep,
+            orthogonals: self.orthogonals & keep,
+            kings: self.kings,
+            castling: self.castling,
+        }
     }
 
     /// The board after a pawn has promoted. The kings are no piece to promote to, nor is a pawn.

@@ -127,6 +127,11 @@ impl Counter {
         self.pool.install(act)
     }
 
+    /// Does something once on each of these threads, such as to lower its priority.
+    pub fn on_each_thread(&self, act: impl Fn() + Sync) {
+        self.pool.broadcast(|_| act());
+    }
+
     /// Counts the positions of a task on all threads. `watch` is called now and then, by any
     /// thread, one call at a time.
     ///

@@ -12,10 +12,18 @@ use referee_chess::{Color, Position, PositionKey};
 
 use crate::board::{Black, Board, Side, White};
 use crate::key::unpack;
+use crate::limits::NARROW_DEPTH_MAX;
 use crate::table::{Key, Table, TableUse};
 
 macro_rules! tuned {
     ($($function:item)*) => { $($function)* };
+}
+
+/// The squares from which steps of a king might be attacked.
+macro_rules! zone {
+    ($king:expr, $steps:expr) => {
+        crate::lines::Zone::of($steps)
+    };
 }
 
 /// For every processor.
@@ -27,6 +35,14 @@ macro_rules! tuned {
     ($($function:item)*) => {
         $(#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")] $function)*
     };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! zone {
+    ($king:expr, $steps:expr) => {{
+        let beside = referee_chess::rays::king_attacks($king).0;
+        crate::lines::Zone::of_steps($king, core::arch::x86_64::_pext_u64($steps, beside))
+    }};
 }
 
 /// For x86-64 processors with instructions on single bits: Intel since 2013, AMD since 2015.
@@ -109,9 +125,18 @@ pub enum Count {
 
 /// What the recursion carries along, for one thread.
 pub(crate) struct Context<'a> {
-    means: Means<'a>,
+    pub(crate) means: Means<'a>,
     probes: Cell<u64>,
     hits: Cell<u64>,
+    /// Room for the children of a position at each depth, kept from one to the next.
+    families: [Cell<Vec<Child>>; NARROW_DEPTH_MAX as usize + 1],
+}
+
+/// A child of a position, and its key in the table.
+pub(crate) struct Child {
+    pub(crate) board: Board,
+    pub(crate) en_passant: u64,
+    pub(crate) key: Key,
 }
 
 impl<'a> Context<'a> {
@@ -120,6 +145,25 @@ impl<'a> Context<'a> {
             means,
             probes: Cell::new(0),
             hits: Cell::new(0),
+            families: Default::default(),
+        }
+    }
+
+    /// Room for the children of a position at a depth, empty.
+    #[inline(always)]
+    pub(crate) fn family(&self, depth: u32) -> Vec<Child> {
+        self.families
+            .get(depth as usize)
+            .map(Cell::take)
+            .unwrap_or_default()
+    }
+
+    /// Takes the room back.
+    #[inline(always)]
+    pub(crate) fn give_back(&self, depth: u32, mut family: Vec<Child>) {
+        family.clear();
+        if let Some(place) = self.families.get(depth as usize) {
+            place.set(family);
         }
     }
 

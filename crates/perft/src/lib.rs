@@ -25,6 +25,7 @@ mod counter;
 mod error;
 mod fast;
 mod key;
+mod lines;
 mod plan;
 mod records;
 mod refine;
@@ -51,3 +52,7 @@ pub use suite::{Case, SuiteError, SuiteFault, read_position, read_suite};
 pub use table::{Table, TableError, TableUse};
 pub use tally::{Accepted, Summation, Tally, Total, TotalError};
 pub use task::{Calibration, ReportError, Task, TaskError, TaskSize, Tasks};
+
+/// The revision of the counter, which changes only where it may count otherwise than before: two
+/// programs of one revision that disagree have a fault of the machine, or one of them lies.
+pub const GENERATOR: &str = "fast-1";

@@ -62,5 +62,6 @@ pub(crate) const BATCH_BYTES_MAX: usize = 1 << 30;
 /// (see `MoveList::CAPACITY` of `referee-chess`), and 1,120 to the power of 6 is below 2^61.
 pub(crate) const NARROW_DEPTH_MAX: u32 = 6;
 
-/// The smallest depth at which a hash table is asked. Counting two plies is quicker than that.
+/// The smallest depth at which a hash table is asked. With two plies as well, a count from the
+/// starting position took a fifth longer, and one from Kiwipete a tenth less.
 pub(crate) const HASH_DEPTH_MIN: u32 = 3;

@@ -5,15 +5,33 @@
 //! search", ICGA Journal, 2002). An entry of which one word was overwritten by another thread
 //! does not match its own key, so it is passed over like any other wrong entry. The bucket is
 //! chosen by 64 more bits of the key, which are independent of those that are compared.
+//!
+//! Keys are hashed from the whole board: the products that make one do not wait for each other,
+//! so that it takes hardly longer than keeping a key up to date with every move, and there is
+//! nothing to keep.
 
 use core::mem::size_of;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use rayon::iter::{IntoParallelIterator as _, ParallelExtend as _, ParallelIterator as _};
+use referee_chess::Position;
+
 use crate::board::Board;
-use crate::limits::{HASH_MIB_MAX, HASH_MIB_MIN};
+use crate::fast::{Count, Means, count};
+use crate::limits::{HASH_DEPTH_MIN, HASH_MIB_MAX, HASH_MIB_MIN};
 
 /// So many entries are looked at for each key; together they fill a cache line.
 const BUCKET: usize = 4;
+
+/// A table that fits a count has so much room for each entry that it can come to, since entries do
+/// not spread evenly over buckets.
+const SPARE: u128 = 3;
+/// See [`SPARE`].
+const SPARE_OF: u128 = 2;
+
+/// So many numbers of its own go into each half of a key: two for each pair of words of a board,
+/// and two for the rest.
+const SEEDS: usize = 10;
 
 #[derive(Default)]
 struct Entry {
@@ -34,7 +52,7 @@ struct Bucket([Entry; BUCKET]);
 /// different positions collide under unrelated keys.
 pub struct Table {
     buckets: Box<[Bucket]>,
-    seeds: [u64; 2],
+    seeds: [[u64; SEEDS]; 2],
 }
 
 /// The key of a position at a depth.
@@ -88,7 +106,54 @@ impl core::ops::AddAssign for TableUse {
 }
 
 impl Table {
-    /// Returns an empty table of at most so many MiB.
+    /// Returns an empty table of at most so many MiB, and of no more than a count of `depth`
+    /// plies from a position can use.
+    ///
+    /// How many entries that is at most is counted, so that a large `mib` costs a short count
+    /// nothing. `key_set` is as for [`Table::new`].
+    ///
+    /// ```
+    /// use referee_chess::Position;
+    /// use referee_perft::Table;
+    ///
+    /// let table = Table::fitting(&Position::startpos(), 7, 65_536, 0)?;
+    /// assert!(table.mib() < 10);
+    /// # Ok::<(), referee_perft::TableError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Table::new`].
+    pub fn fitting(
+        position: &Position,
+        depth: u32,
+        mib: usize,
+        key_set: u64,
+    ) -> Result<Table, TableError> {
+        if !(HASH_MIB_MIN..=HASH_MIB_MAX).contains(&mib) {
+            return Err(TableError::Size(mib));
+        }
+        let per_mib = (1 << 20) / (size_of::<Entry>() as u128 * SPARE / SPARE_OF);
+        let entries_max = mib as u128 * per_mib;
+        // Each path to a position that is kept is an entry of its own at worst. Where the next ply
+        // will hardly fit, it is not counted: that would take long.
+        let mut entries = 0u128;
+        for plies in 1..=depth.saturating_sub(HASH_DEPTH_MIN) {
+            if entries >= entries_max / 8 {
+                entries = entries_max;
+                break;
+            }
+            match count(position, plies, Means::default()) {
+                Count::Done(paths) => entries = entries.saturating_add(paths),
+                _ => entries = entries_max,
+            }
+        }
+        let fitting = usize::try_from(entries / per_mib + 1).unwrap_or(mib);
+        Table::new(fitting.min(mib), key_set)
+    }
+
+    /// Returns an empty table of at most so many MiB. It is cleared by all threads of the pool
+    /// that this is called in.
     ///
     /// `key_set` chooses the keys; any two numbers give unrelated ones.
     ///
@@ -104,11 +169,11 @@ impl Table {
         buckets
             .try_reserve_exact(length)
             .map_err(|_| TableError::Memory(mib))?;
-        buckets.resize_with(length, Bucket::default);
+        buckets.par_extend((0..length).into_par_iter().map(|_| Bucket::default()));
         let mut state = key_set;
         Ok(Table {
             buckets: buckets.into_boxed_slice(),
-            seeds: [next_seed(&mut state), next_seed(&mut state)],
+            seeds: [(); 2].map(|()| [(); SEEDS].map(|()| next_seed(&mut state))),
         })
     }
 
@@ -131,9 +196,23 @@ impl Table {
     pub(crate) fn key(&self, board: &Board, en_passant: u64, white: bool, depth: u32) -> Key {
         let state = en_passant ^ u64::from(depth) << 1 ^ u64::from(white);
         Key {
-            bucket: mix(board, state, self.seeds[0]),
-            check: mix(board, state, self.seeds[1]),
+            bucket: mix(board, state, &self.seeds[0]),
+            check: mix(board, state, &self.seeds[1]),
         }
+    }
+
+    /// Has the processor load what is kept for a key, if it can.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, key: Key) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: it is a hint that every processor of the kind has; it touches no memory that
+        // could be missed, and the address is that of a bucket.
+        unsafe {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(self.bucket(key)).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = key;
     }
 
     #[inline(always)]
@@ -167,40 +246,32 @@ impl Table {
     }
 }
 
+/// Hashes a board: pairs of words are multiplied to 128 bits after each was added to a number of
+/// its own, and the products are added up (after J. Black and others, "UMAC: fast and secure
+/// message authentication", Crypto, 1999). Two given boards have the same sum for at most one
+/// choice of numbers in 2 to the power of 64. What follows spreads the sum over 64 bits.
+#[inline(always)]
+fn mix(board: &Board, state: u64, seeds: &[u64; SEEDS]) -> u64 {
+    let product = |a: u64, b: u64, index: usize| {
+        u128::from(a.wrapping_add(seeds[index])) * u128::from(b.wrapping_add(seeds[index + 1]))
+    };
+    let sum = product(board.colors[0], board.colors[1], 0)
+        .wrapping_add(product(board.pawns, board.knights, 2))
+        .wrapping_add(product(board.diagonals, board.orthogonals, 4))
+        .wrapping_add(product(board.kings, board.castling, 6))
+        .wrapping_add(product(state, 0, 8));
+    let (low, high) = (sum as u64, (sum >> 64) as u64);
+    fold(
+        low ^ 0x9e37_79b9_7f4a_7c15,
+        high ^ low.rotate_left(29) ^ 0xd6e8_feb8_6659_fd93,
+    ) ^ high
+}
+
 /// Multiplies to 128 bits and folds them.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
-}
-
-/// Hashes a board: pairs of words are multiplied after they were masked with numbers of their own,
-/// so that each bit of the result depends on all of them.
-#[inline(always)]
-fn mix(board: &Board, state: u64, seed: u64) -> u64 {
-    const MASKS: [u64; 8] = [
-        0x9e37_79b9_7f4a_7c15,
-        0xbf58_476d_1ce4_e5b9,
-        0x94d0_49bb_1331_11eb,
-        0xd6e8_feb8_6659_fd93,
-        0xa076_1d64_78bd_642f,
-        0xe703_7ed1_a0b4_28db,
-        0x8ebc_6af0_9c88_c6e3,
-        0x5899_65cc_7537_4cc3,
-    ];
-    let mut sum = seed;
-    let mut step = |a: u64, b: u64, index: usize| {
-        sum = fold(
-            a ^ MASKS[index] ^ sum,
-            b ^ MASKS[index + 1] ^ sum.rotate_left(32),
-        ) ^ sum;
-    };
-    step(board.colors[0], board.colors[1], 0);
-    step(board.pawns, board.knights, 1);
-    step(board.diagonals, board.orthogonals, 2);
-    step(board.kings, board.castling, 3);
-    step(state, seed, 4);
-    fold(sum ^ MASKS[6], sum.rotate_left(29) ^ MASKS[7])
 }
 
 /// The next number of a sequence in which all 64-bit numbers come once (splitmix64).
@@ -261,7 +332,8 @@ mod tests {
         let (board, _) = Board::new(&Position::startpos());
         let mut seen = HashSet::new();
         let mut changed = 0;
-        let base = mix(&board, 0, 1);
+        let seeds = core::array::from_fn(|index| next_seed(&mut (index as u64)));
+        let base = mix(&board, 0, &seeds);
         seen.insert(base);
         for square in 0..64 {
             for word in 0..7 {
@@ -280,7 +352,7 @@ mod tests {
                         *target ^= 1 << square;
                     }
                 }
-                let key = mix(&other, 0, 1);
+                let key = mix(&other, 0, &seeds);
                 assert!(seen.insert(key), "two boards with one key");
                 changed += (key ^ base).count_ones();
             }

@@ -26,17 +26,17 @@ pub(crate) enum Exit {
 const MEANINGS: [(Exit, &str); 5] = [
     (
         Exit::Fine,
-        "all is well; `can-mate FEN` whatever it found, `serve` after a drain",
+        "all is well; `can-mate FEN` whatever it found, `serve` and `worker` after a drain",
     ),
     (
         Exit::Found,
         "something was found: a faulty game, a failed case, a record or a store that does not hold, an \
-         action that does not stand",
+         action that does not stand, a perft job that failed",
     ),
     (
         Exit::Trouble,
         "trouble: a file that cannot be read or is of another kind, an output that cannot be \
-         written, a server that cannot be reached; `serve` where it cannot begin",
+         written, a server that cannot be reached; `serve` and `worker` where they cannot begin",
     ),
     (Exit::Usage, "the command line makes no sense"),
     (Exit::Interrupted, "interrupted"),

@@ -4,14 +4,6 @@ use std::time::Duration;
 
 /// How long the own server of `referee conform` may take to end.
 pub(crate) const OWN_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// The lines of the log that wait to be written; more are dropped and counted.
-pub(crate) const LOG_LINES_WAITING_MAX: usize = 1_024;
-/// The longest line of the log, in bytes; the rest is cut off.
-pub(crate) const LOG_LINE_BYTES_MAX: usize = 16 << 10;
-/// How long the end waits for the log to be written.
-pub(crate) const LOG_END_TIMEOUT: Duration = Duration::from_millis(500);
-/// How often it looks for room in that time, where the log is full.
-pub(crate) const LOG_END_TRIES: u32 = 50;
 /// The part of the drain time of `referee serve` that is kept for closing the store: one in so
 /// many.
 pub(crate) const CLOSE_TIME_SHARE: u32 = 4;
@@ -55,6 +47,18 @@ pub(crate) const WATCH_LOST_SECONDS_MAX: u64 = 300;
 pub(crate) const WATCH_HEARTBEAT_SECONDS: u64 = 15;
 /// The longest lines of moves that `referee game show` writes, in characters.
 pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 78;
+/// How often a worker asks whether its connection is alive.
+pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(10);
+/// How long the answer to that may take.
+pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest name of a worker.
+pub(crate) const WORKER_ID_CHARS_MAX: usize = 128;
+/// How long the worker of a service may take to give its tasks back.
+pub(crate) const OWN_WORKER_END_MAX: Duration = Duration::from_millis(250);
+/// The longest silence of a server about a job, in seconds; it speaks each second.
+pub(crate) const PERFT_SILENCE_SECONDS_MAX: u64 = 15;
+/// How long an interrupted count waits for its job to be cancelled, in seconds.
+pub(crate) const CANCEL_SECONDS_MAX: u64 = 5;
 /// The longest token that is read from a file, in bytes: servers take 16 KiB of headers.
 pub(crate) const TOKEN_BYTES_MAX: usize = 8 << 10;
 /// How often the file of a token is looked at, whether it has changed.

@@ -30,7 +30,9 @@ use commands::paper::{CompletionsArguments, ManArguments};
 use commands::perft::PerftArguments;
 use commands::serve::ServeArguments;
 use commands::store::StoreArguments;
+use commands::token::TokenArguments;
 use commands::verify::VerifyArguments;
+use commands::worker::WorkerArguments;
 use exit::{Exit, Failure, Outcome};
 
 /// The version, with the revision of what judges, which every record names as well, and the commit
@@ -66,7 +68,14 @@ enum Command {
     /// Re-judges games from files in Portable Game Notation.
     Judge(JudgeArguments),
     /// Counts the moves of a tree, or runs a suite of positions with known counts.
+    ///
+    /// The last two plies are counted together, from one null move, as chessbit and MPerft do: only
+    /// moves that touch checks, pins or castling are made. Positions that several paths lead to
+    /// where the tree is cut into tasks are counted once. So nodes per second are those of a
+    /// count, not of a move generator; `--no-bulk` makes every move.
     Perft(PerftArguments),
+    /// Counts tasks of perft jobs for a server; any number of workers, safe to kill.
+    Worker(WorkerArguments),
     /// Plays conformance cases through the API of a referee, this one or another.
     Conform(ConformArguments),
     /// Creates games, shows them, follows them and acts in them, over the API of a server.
@@ -77,6 +86,8 @@ enum Command {
     Verify(VerifyArguments),
     /// Copies stores and verifies them, in use or not.
     Store(StoreArguments),
+    /// Issues tokens, lists and revokes them.
+    Token(TokenArguments),
     /// Writes what a shell needs to complete command lines.
     Completions(CompletionsArguments),
     /// Writes the manual pages.
@@ -132,23 +143,25 @@ fn run() -> Outcome {
         }
     };
     let started = arguments.log.start();
-    started.map_err(|error| Failure::Usage(error.to_string()))?;
-    let outcome = run_command(arguments.command, &matches);
-    log::finish();
+    started.map_err(Failure::Usage)?;
+    let outcome = run_command(arguments.command, &matches, &arguments.log.log);
+    referee_telemetry::log::finish();
     outcome
 }
 
-fn run_command(command: Command, matches: &ArgMatches) -> Outcome {
+fn run_command(command: Command, matches: &ArgMatches, log: &str) -> Outcome {
     match command {
-        Command::Serve(serve) => serve.run(command_line(), matches),
+        Command::Serve(serve) => serve.run(command_line(), matches, log),
         Command::CanMate(can_mate) => can_mate.run(),
         Command::Judge(judge) => judge.run(),
         Command::Perft(perft) => perft.run(),
+        Command::Worker(worker) => worker.run(),
         Command::Conform(conform) => conform.run(),
         Command::Game(game) => game.run(),
         Command::Export(export) => export.run(),
         Command::Verify(verify) => verify.run(),
         Command::Store(store) => store.run(),
+        Command::Token(token) => token.run(),
         Command::Completions(completions) => completions.run(command_line()),
         Command::Man(man) => man.run(command_line()),
     }

@@ -36,6 +36,7 @@ fn totals_are_the_same_in_every_way() {
         &["5"][..],
         &["5", "--threads", "1"],
         &["5", "--hash", "4", "--key-set", "9"],
+        &["5", "--hash", "auto"],
         &["5", "--no-bulk", "--portable"],
         &["5", "--detail"],
     ] {
@@ -87,6 +88,7 @@ fn what_makes_no_sense_is_said_and_exits_64() {
         &["41"],
         &["3", "--fen", "8/8/8/8/8/8/8/8 w - -"],
         &["3", "--hash", "0"],
+        &["3", "--hash", "much"],
         &["3", "--threads", "0"],
     ] {
         let (output, _) = output(&mut perft(arguments));

@@ -94,6 +94,32 @@ pub enum ServiceError {
         /// The most copies, where there are as many.
         limit: Option<usize>,
     },
+    /// There is no such perft job.
+    PerftJobNotFound {
+        /// Its resource name.
+        name: String,
+    },
+    /// The perft job goes on, so that it cannot be deleted.
+    PerftJobNotFinished {
+        /// Its resource name.
+        name: String,
+    },
+    /// The platform has as many perft jobs as it may.
+    PerftJobsFull {
+        /// What there are so many of.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// There is no such session of a worker any more.
+    SessionNotFound,
+    /// The counter of a worker is not known.
+    GeneratorUnknown {
+        /// Its revision.
+        generator: String,
+        /// Those that are known.
+        known: Vec<&'static str>,
+    },
     /// A watcher reads too slowly.
     SlowConsumer,
     /// There is too much to do.
@@ -105,6 +131,13 @@ pub enum ServiceError {
     DeadlineExceeded,
     /// The server is shutting down.
     ShuttingDown,
+    /// A stream has to end.
+    StreamEnded {
+        /// Why.
+        by: EndedBy,
+        /// From where it can be resumed; none where it begins again.
+        resume: Option<Resume>,
+    },
     /// The store cannot read or write.
     StoreUnavailable {
         /// What it said, without names of files or machines.
@@ -114,6 +147,38 @@ pub enum ServiceError {
     RecordDamaged {
         /// What does not hold.
         what: String,
+    },
+    /// Nobody knows who calls.
+    CredentialRefused(Refusal),
+    /// Who calls may not do this.
+    RoleDenied {
+        /// What they may not do.
+        action: String,
+        /// The roles that would allow it.
+        roles: String,
+        /// Why, and the way out.
+        description: &'static str,
+    },
+    /// Who calls has taken as much as they may.
+    AllowanceSpent {
+        /// Whose allowance it is: of the principal or of the platform.
+        holder: &'static str,
+        /// What was taken.
+        what: &'static str,
+        /// How much of it there may be.
+        limit: u64,
+        /// When to come back.
+        retry_after: Duration,
+    },
+    /// There is no such token.
+    TokenNotFound {
+        /// Its resource name.
+        name: String,
+    },
+    /// The platform has as many tokens as it may.
+    TokensFull {
+        /// The limit.
+        limit: usize,
     },
     /// The bytes of a message cannot be read.
     MalformedMessage {
@@ -130,6 +195,74 @@ pub enum ServiceError {
         /// Which one.
         what: String,
     },
+}
+
+/// Why a credential is not taken. What is said never has the credential in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is none.
+    Missing,
+    /// It has no form that is known.
+    Malformed,
+    /// Nobody knows it.
+    Unknown,
+    /// It is a certificate that stands for nobody.
+    Stranger,
+    /// It was revoked.
+    Revoked,
+    /// Its time is over.
+    Expired,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => {
+                "a credential is required: send the header `authorization: Bearer TOKEN`, with a \
+                 token of `referee token issue`"
+            }
+            Self::Malformed => {
+                "the header `authorization` is not understood; expected is `Bearer TOKEN`, once, \
+                 with a token as `referee token issue` prints it"
+            }
+            Self::Unknown => {
+                "the token is not known here; ask for one that is (`referee token issue`)"
+            }
+            Self::Stranger => {
+                "the certificate stands for nobody here; have its subject put into the file of \
+                 `--client-principals`, or send a token"
+            }
+            Self::Revoked => "the credential was revoked; ask for another",
+            Self::Expired => "the time of the credential is over; ask for another",
+        })
+    }
+}
+
+/// Why a stream has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy {
+    /// The server is shutting down.
+    ShuttingDown,
+    /// The connection is old, so that its client may find another server.
+    ConnectionAge,
+}
+
+impl fmt::Display for EndedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ShuttingDown => "the server is shutting down",
+            Self::ConnectionAge => "the connection is old",
+        })
+    }
+}
+
+/// From where a stream can be resumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// After the event with this sequence.
+    AfterSequence(i64),
+    /// After this cursor.
+    AfterCursor(String),
 }
 
 impl ServiceError {
@@ -256,12 +389,36 @@ impl fmt::Display for ServiceError {
             Self::BackupRefused { reason, .. } => {
                 write!(f, "no copy of the store is made: {reason}")
             }
+            Self::PerftJobNotFound { name } => write!(f, "there is no job {name}"),
+            Self::PerftJobNotFinished { name } => write!(f, "{name} is not over"),
+            Self::PerftJobsFull { what, limit } => {
+                write!(f, "the platform has {limit} {what}, the limit")
+            }
+            Self::SessionNotFound => f.write_str("there is no such session"),
+            Self::GeneratorUnknown { generator, .. } => {
+                write!(f, "the counter {generator} is not known")
+            }
             Self::SlowConsumer => f.write_str("the stream is read too slowly"),
             Self::Overloaded { .. } => f.write_str("the server has as much work as it takes"),
             Self::DeadlineExceeded => f.write_str("the time of the call is over"),
-            Self::ShuttingDown => f.write_str("the server is shutting down"),
+            Self::ShuttingDown => EndedBy::ShuttingDown.fmt(f),
+            Self::StreamEnded { by, .. } => by.fmt(f),
             Self::StoreUnavailable { reason } => f.write_str(reason),
             Self::RecordDamaged { what } => write!(f, "the stored record is damaged: {what}"),
+            Self::CredentialRefused(refusal) => refusal.fmt(f),
+            Self::RoleDenied {
+                action,
+                description,
+                ..
+            } => write!(f, "{action}: {description}"),
+            Self::AllowanceSpent {
+                holder,
+                what,
+                limit,
+                ..
+            } => write!(f, "the {holder} has its {limit} {what}"),
+            Self::TokenNotFound { name } => write!(f, "there is no token {name}"),
+            Self::TokensFull { limit } => write!(f, "the platform has {limit} tokens, the limit"),
             Self::MalformedMessage { reason } => {
                 write!(f, "the bytes of a message cannot be read: {reason}")
             }

@@ -7,19 +7,28 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod background;
 mod clock;
 mod error;
 pub mod files;
 mod games;
 pub mod limits;
+mod measures;
+mod perft;
 mod pool;
 mod salt;
 mod server;
 mod services;
 mod transport;
 
+pub use access::{
+    Access, Allowance, Allowances, OperatorToken, Rate, Role, Secret, SecretError, Subjects,
+    SubjectsError, is_platform,
+};
 pub use clock::{Clock, MachineClock, ManualClock, Sleep};
-pub use error::ServiceError;
+pub use error::{Refusal, ServiceError};
 pub use server::{Reload, ServeError, Server, ServerOptions};
-pub use transport::{DOMAIN, OriginError, Tls, TlsError, TlsFiles, TlsPart, TlsState, WebOrigins};
+pub use transport::{
+    DOMAIN, Inside, OriginError, Tls, TlsError, TlsFiles, TlsPart, TlsState, WebOrigins,
+};

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 pub use referee_laws::SOLVER_BYTES_MAX;
+pub use referee_perft::limits::DEPTH_MAX as PERFT_DEPTH_MAX;
 pub use referee_record::limits::*;
 
 /// The largest message that is read, in bytes, after decompression.
@@ -67,8 +68,92 @@ pub const ERROR_DESCRIPTION_BYTES_MAX: usize = 512;
 pub const ERROR_FIELDS_BYTES_MAX: usize = 4_096;
 /// When a client that was turned away for overload is told to come back.
 pub const RETRY_DELAY: Duration = Duration::from_millis(250);
+/// For how many seconds what may be taken in a second is kept.
+pub const ALLOWANCE_KEPT_SECONDS: u64 = 5;
+/// The callers of one connection on whose accounts it is.
+pub const CONNECTION_PAYERS_MAX: usize = 64;
+/// When who holds too much is told to come back.
+pub const HOLD_RETRY_DELAY: Duration = Duration::from_secs(1);
+/// The calls of a player or spectator in a second.
+pub const GUEST_CALLS_PER_SECOND_MAX: u64 = 50;
+/// The refused actions of a player or spectator in a second.
+pub const GUEST_REFUSALS_PER_SECOND_MAX: u64 = 5;
+/// The positions that the solver visits for a player or spectator in a second, in questions.
+pub const GUEST_SOLVER_NODES_PER_SECOND_MAX: u64 = 500_000;
+/// The bytes of requests of a player or spectator in a second.
+pub const GUEST_BYTES_PER_SECOND_MAX: u64 = 1 << 20;
+/// The open connections of a player or spectator.
+pub const GUEST_CONNECTIONS_MAX: usize = 16;
+/// The open streams of a player or spectator.
+pub const GUEST_STREAMS_MAX: usize = 64;
+/// The calls of another principal in a second.
+pub const PRINCIPAL_CALLS_PER_SECOND_MAX: u64 = 5_000;
+/// The refused actions of another principal in a second.
+pub const PRINCIPAL_REFUSALS_PER_SECOND_MAX: u64 = 500;
+/// The positions that the solver visits for another principal in a second, in questions.
+pub const PRINCIPAL_SOLVER_NODES_PER_SECOND_MAX: u64 = 2_000_000;
+/// The bytes of requests of another principal in a second.
+pub const PRINCIPAL_BYTES_PER_SECOND_MAX: u64 = 32 << 20;
+/// The open connections of another principal.
+pub const PRINCIPAL_CONNECTIONS_MAX: usize = 256;
+/// The open streams of another principal.
+pub const PRINCIPAL_STREAMS_MAX: usize = 10_000;
+/// The calls of a platform in a second.
+pub const PLATFORM_CALLS_PER_SECOND_MAX: u64 = 10_000;
+/// The refused actions of a platform in a second.
+pub const PLATFORM_REFUSALS_PER_SECOND_MAX: u64 = 1_000;
+/// The positions that the solver visits for a platform in a second, in questions.
+pub const PLATFORM_SOLVER_NODES_PER_SECOND_MAX: u64 = 4_000_000;
+/// The bytes of requests of a platform in a second.
+pub const PLATFORM_BYTES_PER_SECOND_MAX: u64 = 64 << 20;
+/// The open connections of a platform.
+pub const PLATFORM_CONNECTIONS_MAX: usize = 4_096;
+/// The open streams of a platform.
+pub const PLATFORM_STREAMS_MAX: usize = 25_000;
+/// The number of tokens on a page where the request names none.
+pub const TOKENS_PAGE_DEFAULT: usize = 50;
+/// The greatest number of tokens on a page.
+pub const TOKENS_PAGE_MAX: usize = referee_store::limits::PAGE_ROWS_MAX;
+/// The most tokens of one platform.
+pub const TOKENS_PER_PLATFORM_MAX: usize = referee_store::limits::TOKENS_PER_PLATFORM_MAX;
+/// The longest name of a principal, in bytes.
+pub const PRINCIPAL_BYTES_MAX: usize = referee_store::limits::PRINCIPAL_BYTES_MAX;
+/// The longest name of a platform, in bytes.
+pub const PLATFORM_BYTES_MAX: usize = referee_store::limits::PLATFORM_BYTES_MAX;
+/// The longest resource name of a token, in bytes.
+pub const TOKEN_NAME_BYTES_MAX: usize = referee_store::limits::TOKEN_ID_BYTES_MAX;
+/// How long a token counts where the request does not say: 90 days.
+pub const TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(90 * 86_400);
+/// The shortest time for which a token counts.
+pub const TOKEN_LIFETIME_MIN: Duration = Duration::from_secs(1);
+/// The longest time for which a token counts: ten years.
+pub const TOKEN_LIFETIME_MAX: Duration = Duration::from_secs(3_660 * 86_400);
+/// The shortest token of a file, in bytes: what is shorter can be guessed.
+pub const OPERATOR_TOKEN_BYTES_MIN: usize = 32;
+/// The longest token of a file, in bytes.
+pub const OPERATOR_TOKEN_BYTES_MAX: usize = 256;
+/// The longest file that maps certificates to principals, in bytes.
+pub const SUBJECTS_FILE_BYTES_MAX: usize = 1 << 20;
+/// The longest credential that a client may present, in bytes.
+pub const CREDENTIAL_BYTES_MAX: usize = 4_096;
+/// The credentials whose owners are remembered.
+pub const SESSIONS_KNOWN_MAX: usize = 16_384;
+/// How long they are, before the store is asked again. With
+/// [`SESSION_LOOK_INTERVAL`] it is within what a revocation may take: 15 s.
+pub const SESSION_KNOWN_TIME: Duration = Duration::from_secs(5);
+/// How often the credentials are looked up that streams stand on.
+pub const SESSION_LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// The credentials that are looked up at once, so that who tries secrets does not keep games from
+/// the store.
+pub const LOOKUPS_AT_ONCE_MAX: usize = 2;
+/// The credentials that wait to be looked up.
+pub const LOOKUPS_WAITING_MAX: usize = 1_024;
 /// The number of streams and calls that one connection may have open at once.
 pub const CONCURRENT_STREAMS_MAX: u32 = 1_000;
+/// The calls of the whole process that are not answered yet, and streams whose first message has
+/// not come. Where there are more, the connection with the most of them is closed, if it has far
+/// more than the one that asks; otherwise that is refused.
+pub const CALLS_PENDING_MAX: usize = 16_384;
 /// The number of open watch and play streams of the whole process.
 pub const OPEN_STREAMS_MAX: usize = 50_000;
 /// The connections of the whole process, where nobody says.
@@ -76,7 +161,7 @@ pub const CONNECTIONS_MAX: usize = 16_384;
 /// The bytes of all connections that are under way: requests that are not answered, messages that
 /// wait for their readers, answers that are not sent. Where there is more, the connection that has
 /// the most is closed.
-pub const UNDER_WAY_BYTES_MAX: usize = 256 << 20;
+pub const UNDER_WAY_BYTES_MAX: usize = 128 << 20;
 /// The bytes of the requests of one connection that are not answered yet; more are refused.
 pub const CONNECTION_RECEIVED_BYTES_MAX: usize = 32 << 20;
 /// The bytes of the answers of one connection that the transport has not sent; more wait.
@@ -120,6 +205,10 @@ pub const WEB_ORIGINS_MAX: usize = 64;
 pub const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a connection may be open without a call.
 pub const CONNECTION_QUIET_MAX: Duration = Duration::from_secs(15 * 60);
+/// How long whatever goes on over an old connection may go on after its streams were ended.
+pub const CONNECTION_AGE_CUT: Duration = Duration::from_secs(60);
+/// How long the calls of an old connection may go on before its streams end, where nobody says.
+pub const CONNECTION_AGE_GRACE_DEFAULT: Duration = Duration::from_secs(30);
 /// How often a connection is looked at, whether it is quiet.
 pub const CONNECTION_LOOK_INTERVAL: Duration = Duration::from_secs(30);
 /// How many times less than the address with the most an address has that others give way to.
@@ -175,8 +264,11 @@ pub const STORE_WORK_REST: u32 = 1;
 pub const STORE_PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The most files in the folder of copies; whoever may ask for copies cannot fill the disk.
 pub const BACKUPS_MAX: usize = 64;
+/// The pages of records and lists that are read at once: half of what reads the store, so that who
+/// asks one question does not wait behind thousands of them.
+pub const BULK_READS_AT_ONCE_MAX: usize = referee_store::limits::READERS / 2;
 /// The entries of a record that are read at once to be exported.
-pub const EXPORT_ENTRIES_READ_MAX: usize = 256;
+pub const EXPORT_ENTRIES_READ_MAX: usize = 64;
 /// The streams of games as text that are open at once: each takes some megabytes at most.
 pub const PGN_EXPORTS_MAX: usize = 64;
 /// The largest piece of such a stream, in bytes.
@@ -186,7 +278,7 @@ pub const PGN_EXPORT_GAMES_READ_MAX: usize = 16;
 /// The games that are read at once for a page.
 pub const GAMES_READ_MAX: usize = 128;
 /// The most bytes that games in memory take, estimated from above.
-pub const CACHE_BYTES_MAX: usize = 256 << 20;
+pub const CACHE_BYTES_MAX: usize = 128 << 20;
 /// The most games in memory.
 pub const CACHE_GAMES_MAX: usize = 65_536;
 /// The events of a watched game that are kept for those who follow it; who is further behind reads
@@ -215,9 +307,9 @@ pub const FOLDS_AT_ONCE_MAX: usize = 4;
 pub const FOLDS_WAITING_MAX: usize = 4_096;
 /// The questions to the mate solver that are worked on at once, whoever asks. Each takes at most
 /// [`SOLVER_BYTES_MAX`].
-pub const SOLVERS_AT_ONCE_MAX: usize = 3;
+pub const SOLVERS_AT_ONCE_MAX: usize = 2;
 /// The judgments that may take the mate solver and run at once.
-pub const JUDGMENTS_AT_ONCE_MAX: usize = 3;
+pub const JUDGMENTS_AT_ONCE_MAX: usize = 2;
 /// The judgments that wait for that.
 pub const JUDGMENTS_WAITING_MAX: usize = 1_024;
 /// The moves of a history that are read by a thread that answers: about a microsecond each.
@@ -228,14 +320,14 @@ pub const READS_AT_ONCE_MAX: usize = 4;
 pub const READS_WAITING_MAX: usize = 1_024;
 /// The bytes of the requests with long histories that are read or wait for it. In memory each takes
 /// up to twenty times as much.
-pub const READS_WAITING_BYTES_MAX: usize = 16 << 20;
+pub const READS_WAITING_BYTES_MAX: usize = 8 << 20;
 /// The questions of who can mate that are worked on at once, so that most of the solver is left to
 /// games.
 pub const MATE_QUESTIONS_AT_ONCE_MAX: usize = 1;
 /// The questions of who can mate that wait.
 pub const MATE_QUESTIONS_WAITING_MAX: usize = 60;
 /// The texts that are taken over as games at once: each takes some tens of megabytes at most.
-pub const IMPORTS_AT_ONCE_MAX: usize = 8;
+pub const IMPORTS_AT_ONCE_MAX: usize = 4;
 /// The texts that wait for that.
 pub const IMPORTS_WAITING_MAX: usize = 56;
 /// The open questions of games that are worked on at once in the background.
@@ -265,6 +357,8 @@ pub const WALK_INTERVAL: Duration = Duration::from_secs(5);
 pub const WALK_REST: u32 = 4;
 /// The pause of that walk between its end and its next beginning.
 pub const WALK_PAUSE: Duration = Duration::from_secs(600);
+/// How often it is counted how many games are being played.
+pub const CENSUS_INTERVAL: Duration = Duration::from_secs(15);
 /// The damaged games that the walk remembers, so that each is told of once.
 pub const WALK_DAMAGED_MAX: usize = 4_096;
 /// The longest time without a sign of life of any process that running processes may leave: after
@@ -278,3 +372,117 @@ pub const DRAIN_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// How long it may take to answer that.
 pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The longest id of a perft job, in bytes.
+pub const PERFT_JOB_ID_BYTES_MAX: usize = 63;
+/// The longest resource name of a perft job, in bytes: more than any has today.
+pub const PERFT_JOB_NAME_BYTES_MAX: usize = 255;
+/// How long a perft job is kept after its end where nobody says.
+pub const PERFT_TTL_DEFAULT: Duration = Duration::from_secs(168 * 3_600);
+/// The shortest time for which a perft job is kept after its end.
+pub const PERFT_TTL_MIN: Duration = Duration::from_secs(3_600);
+/// The longest time for which a perft job is kept after its end.
+pub const PERFT_TTL_MAX: Duration = Duration::from_secs(720 * 3_600);
+/// The perft jobs of a platform that are planned or counted at once.
+pub const PERFT_JOBS_UNDER_WAY_MAX: usize = 16;
+/// The perft jobs of a platform.
+pub const PERFT_JOBS_MAX: usize = 1_000;
+/// The number of perft jobs on a page where the request names none.
+pub const PERFT_PAGE_DEFAULT: usize = 50;
+/// The greatest number of perft jobs on a page.
+pub const PERFT_PAGE_MAX: usize = 1_000;
+/// The time between two messages about a perft job where the request names none.
+pub const PERFT_INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
+/// The shortest time between two messages about a perft job.
+pub const PERFT_INTERVAL_MIN: Duration = Duration::from_millis(100);
+/// The longest time between two messages about a perft job.
+pub const PERFT_INTERVAL_MAX: Duration = Duration::from_secs(60);
+/// The workers that a perft job shows.
+pub const PERFT_WORKERS_SHOWN_MAX: usize = 100;
+/// The sessions of workers.
+pub const SESSIONS_MAX: usize = 10_000;
+/// The length of the secret that names a session, in bytes.
+pub const SESSION_BYTES: usize = 32;
+/// The longest name of a worker, in bytes.
+pub const WORKER_ID_BYTES_MAX: usize = 128;
+/// The longest revision of a counter, in bytes.
+pub const GENERATOR_BYTES_MAX: usize = 32;
+/// The longest version of the program of a worker, in bytes.
+pub const WORKER_VERSION_BYTES_MAX: usize = 64;
+/// The leases that a worker may hold.
+pub const LEASES_HELD_MAX: usize = 64;
+/// The tasks that are leased at once.
+pub const TASKS_LEASED_MAX: usize = 16;
+/// The positions of a task of a perft job.
+pub const TASK_POSITIONS_MAX: usize = 4_096;
+/// The results in one report of a worker.
+pub const RESULTS_REPORTED_MAX: usize = 16;
+/// How long a worker may wait for a task in one call, which is below the idle limits of common
+/// proxies.
+pub const LEASE_WAIT_MAX: Duration = Duration::from_secs(20);
+/// The small trees that are counted at once, each by one thread.
+pub const PERFT_COUNTS_AT_ONCE_MAX: usize = 2;
+/// The small trees that wait to be counted.
+pub const PERFT_COUNTS_WAITING_MAX: usize = 62;
+/// The reports and leases of workers that are checked and read at once.
+pub const PERFT_CHECKS_AT_ONCE_MAX: usize = 4;
+/// The reports and leases of workers that wait for that.
+pub const PERFT_CHECKS_WAITING_MAX: usize = 4_096;
+/// How long a job is claimed by the process that plans it or adds it up.
+pub const PERFT_CLAIM: Duration = Duration::from_secs(30);
+/// How often such a claim is renewed while nothing is stored.
+pub const PERFT_CLAIM_RENEWED: Duration = Duration::from_secs(5);
+/// How often the store is asked for jobs that other processes have left.
+pub const PERFT_LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// The pieces of a plan that wait to be stored.
+pub const PERFT_CHUNKS_WAITING_MAX: usize = 1;
+/// The plan of a job ends where its children have so few plies left: counting four plies takes far
+/// longer than to send a position and its count.
+pub const PERFT_REST_MIN: u32 = 4;
+/// The plan of a job ends where one more ply had more than so many children, each counted once for
+/// each first move that leads to its parent.
+pub const PERFT_CHILDREN_MAX: u64 = 1 << 23;
+/// The distinct positions that a tree is cut into at most.
+pub const PERFT_POSITIONS_MAX: u64 = 16_000_000;
+/// Where positions keep one thread for longer than this on average, in seconds, the plan goes one
+/// ply further down, if it can.
+pub const PERFT_POSITION_SECONDS_MAX: f64 = 16.0;
+/// What a job may take at most, in seconds of one thread: 300 years.
+pub const PERFT_THREAD_SECONDS_MAX: f64 = 1e10;
+/// The positions that are counted to find out how long others take.
+pub const PERFT_SAMPLE: u64 = 64;
+/// How deep they are counted at most.
+pub const PERFT_SAMPLE_REST_MAX: u32 = 5;
+/// How long that takes at most, but for the last of them.
+pub const PERFT_SAMPLE_TIME: Duration = Duration::from_secs(2);
+/// How long one thread takes for a task.
+pub const PERFT_TASK_TIME: Duration = Duration::from_secs(4);
+/// A small job has about so many tasks, so that several workers share it.
+pub const PERFT_TASKS_MIN: u32 = 16;
+/// The bytes that sorting the positions of a job takes in files.
+pub const PERFT_SPILL_BYTES_MAX: u64 = 16 << 30;
+/// What sorting leaves free on its disk, in bytes, since the store may be on the same.
+pub const PERFT_SPILL_ROOM_BYTES: u64 = 512 << 20;
+/// The share of a job that is done before its pace says how long the rest may take.
+pub const PERFT_SHARE_TOLD_MIN: f64 = 0.02;
+/// How long a session lives without a sign of life.
+pub const SESSION_TIME: Duration = Duration::from_secs(10);
+/// How often a worker renews its session; a cancelled job is heard of by that.
+pub const SESSION_RENEWED: Duration = Duration::from_secs(2);
+/// How long a session that is over can still report what it counted: a day.
+pub const SESSION_KEPT: Duration = Duration::from_secs(86_400);
+/// How often a worker that waits for tasks looks for those that other processes have opened.
+pub const LEASE_LOOK_INTERVAL: Duration = Duration::from_secs(2);
+/// An answer with leases ends after the task with which its keys reach so many bytes.
+pub const LEASED_BYTES_MAX: usize = 2 << 20;
+/// A task that gets so many reports that cannot be right ends its job.
+pub const REPORTS_REFUSED_MAX: i64 = 4;
+/// The counted parts that a task is replaced by at most, beside those that are left.
+pub const SPLIT_PARTS_MAX: usize = 32;
+/// A task that takes one thread less than this is not split where others wait.
+pub const SPLIT_TIME_MIN: Duration = Duration::from_secs(1);
+/// How often sessions are looked at, whether they ran out.
+pub const SWEEP_INTERVAL: Duration = Duration::from_millis(500);
+/// The pause where there is more to take out.
+pub const SWEEP_PAUSE: Duration = Duration::from_millis(20);
+/// The connections of the process with itself that wait to be taken.
+pub const INSIDE_WAITING_MAX: usize = 16;

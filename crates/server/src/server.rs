@@ -1,34 +1,47 @@
 //! A server, put together from its parts: listener, layers, services, background work; running
 //! until it is told to stop, and draining in bounded time.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::{Request, Response};
+use referee_api::v1::perft_service_server::PerftServiceServer;
 use referee_api::v1::rules_service_server::RulesServiceServer;
 use referee_api::v1::store_service_server::StoreServiceServer;
+use referee_api::v1::token_service_server::TokenServiceServer;
+use referee_api::worker::v1::worker_service_server::WorkerServiceServer;
 use referee_record::RecordKey;
 use referee_store::{ReplicaId, Store};
+use referee_telemetry::Telemetry;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tonic::body::Body;
 use tonic::codec::CompressionEncoding;
 use tonic::service::Routes;
 use tonic_health::server::health_reporter;
-use tower::Layer as _;
+use tower::{Layer as _, Service};
 use uuid::Uuid;
 
+use crate::access::{Access, Allowances, Gate, OperatorToken, Subjects};
 use crate::background::{Background, readiness};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::games::{CacheLimits, Games};
 use crate::limits;
+use crate::measures;
+use crate::perft::PerftJobs;
 use crate::pool::{Solvers, Turns, WorkPool};
-use crate::services::{GamesService, RulesService, StoreKeeper, StreamingGames};
+use crate::services::{
+    GamesService, PerftService, RulesService, StoreKeeper, StreamingGames, TokenKeeper, WorkerDesk,
+};
 use crate::transport::{
-    CallerLayer, Capacity, Ledger, Streams, Tls, TransportErrorLayer, WebOrigins, reflection, serve,
+    Ages, CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, Tls, TransportErrorLayer,
+    WebOrigins, inside, methods, reflection, serve, serve_inside,
 };
 
 /// Asks a server to look at its files again, at once. Clones ask the same server.
@@ -48,17 +61,36 @@ pub struct ServerOptions {
     /// How long open calls and streams may go on after the signal to stop. Connections that are
     /// still open then are dropped, silent ones among them.
     pub drain_timeout: Duration,
+    /// How long it is served on after the signal to stop, no longer ready, before anything ends.
+    pub drain_delay: Duration,
+    /// Cancelled, it ends that time.
+    pub hurry: CancellationToken,
+    /// After which time a connection is asked to end, with a tenth more or less; none is never.
+    pub connection_age_max: Option<Duration>,
+    /// How long its calls may go on then, with a tenth more or less, before streams end.
+    pub connection_age_grace: Duration,
     /// What signs exported records; without it they are not signed.
     pub record_key: Option<RecordKey>,
     /// The folder that copies of the store go to; without it none is made.
     pub backup_folder: Option<PathBuf>,
+    /// The folder in which the plans of perft jobs are sorted, in files without a name.
+    pub sort_folder: PathBuf,
     /// What connections are encrypted with; without it they are not.
     pub tls: Option<Arc<Tls>>,
     /// The origins whose pages may call from browsers; without it nothing but HTTP/2 is spoken.
     pub web: Option<WebOrigins>,
     /// What asks the server to look at the files of `tls` again.
     pub reload: Reload,
-    /// The platform whose games everybody acts on, as long as nobody has to say who they are.
+    /// Whether callers have to say who they are.
+    pub access: Access,
+    /// What each principal and each platform may take, where they have to say who they are.
+    pub allowances: Allowances,
+    /// Whose the certificates of clients are; without it they say nothing.
+    pub subjects: Option<Subjects>,
+    /// The token of the first operator, beside those in the store.
+    pub operator_token: Option<OperatorToken>,
+    /// The platform whose games everybody acts on, where nobody has to say who they are; and
+    /// operators, where they name no other.
     pub platform: String,
     /// The most bytes that games in memory may take.
     pub cache_bytes_max: usize,
@@ -70,23 +102,35 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// The most bytes of requests and answers that are under way.
     pub under_way_bytes_max: usize,
+    /// Where everything is measured and traced.
+    pub telemetry: Telemetry,
 }
 
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
         ServerOptions {
             drain_timeout: limits::DRAIN_TIMEOUT_DEFAULT,
+            drain_delay: Duration::ZERO,
+            hurry: CancellationToken::new(),
+            connection_age_max: None,
+            connection_age_grace: limits::CONNECTION_AGE_GRACE_DEFAULT,
             record_key: None,
             backup_folder: None,
+            sort_folder: std::env::temp_dir(),
             tls: None,
             web: None,
             reload: Reload::default(),
+            access: Access::Open,
+            allowances: Allowances::default(),
+            subjects: None,
+            operator_token: None,
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
             open_streams_max: limits::OPEN_STREAMS_MAX,
             connections_max: limits::CONNECTIONS_MAX,
             under_way_bytes_max: limits::UNDER_WAY_BYTES_MAX,
+            telemetry: Telemetry::default(),
         }
     }
 }
@@ -125,6 +169,8 @@ impl std::error::Error for ServeError {
 /// A server that does not run yet.
 pub struct Server {
     listener: TcpListener,
+    worker_listener: Option<TcpListener>,
+    inside: (Inside, InsideDoor),
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     options: ServerOptions,
@@ -153,59 +199,115 @@ impl Server {
     ) -> Server {
         Server {
             listener,
+            worker_listener: None,
+            inside: inside(),
             store,
             clock,
             options,
         }
     }
 
+    /// The server, with workers on a listener of their own, if there is one: the other one does not
+    /// serve them then.
+    #[must_use]
+    pub fn with_worker_listener(self, worker_listener: Option<TcpListener>) -> Server {
+        Server {
+            worker_listener,
+            ..self
+        }
+    }
+
+    /// Returns what opens connections to the server from within its process, for as long as it
+    /// runs.
+    #[must_use]
+    pub fn inside(&self) -> Inside {
+        self.inside.0.clone()
+    }
+
     /// Serves until `stop` is cancelled, then drains.
     ///
-    /// On the signal health turns to `NOT_SERVING`, streams end with `SHUTTING_DOWN`, open calls
-    /// are answered, and after the drain timeout whatever is left is dropped. From the signal on
-    /// the clocks of games stand still, until a server runs again. When this returns, every job of
-    /// the server has ended, unless the drain timeout passed.
+    /// On the signal health turns to `NOT_SERVING`, and everything else goes on for the drain
+    /// delay, so that whoever sends calls has heard of that. Then streams end with `SHUTTING_DOWN`,
+    /// open calls are answered, and after the drain timeout whatever is left is dropped. From then
+    /// on the clocks of games stand still, until a server runs again. When this returns, every job
+    /// of the server has ended, unless the drain timeout passed.
     ///
     /// # Errors
     ///
     /// Where the server cannot start.
     pub async fn run(self, stop: CancellationToken) -> Result<(), ServeError> {
         let drain_timeout = self.options.drain_timeout;
+        // Cancelled when the delay after the signal is over.
+        let closing = CancellationToken::new();
         let (health, health_service) = health_reporter();
         let tasks = TaskTracker::new();
         let solvers = Solvers::default();
         let games = self.begin_games(&tasks, &solvers).await?;
         let store = self.store.clone();
-        let background = Background::start(&games, store.clone()).map_err(ServeError::Thread)?;
+        let perft = self.begin_perft();
+        let telemetry = self.options.telemetry.clone();
+        let background = Background::start(&games, &perft, store.clone(), telemetry.metrics());
+        let background = background.map_err(ServeError::Thread)?;
         let heartbeat = Arc::clone(&games.heartbeat);
-        let routes = self
-            .routes(games, &tasks, &solvers, &stop)?
-            .add_service(health_service);
-        readiness::begin(&health).await;
-        // From the signal on it says that nothing is served.
-        let ready = readiness::run(store, heartbeat, health, stop.clone());
-        let ready = tasks.spawn(ready);
-        let service = TransportErrorLayer.layer(routes);
-        let service = CallerLayer::open(&self.options.platform).layer(service);
-        let ledger = Ledger::new(Capacity {
-            connections: self.options.connections_max,
-            streams: self.options.open_streams_max,
-            bytes: self.options.under_way_bytes_max,
-        });
-        let (tls, web) = (self.options.tls, self.options.web);
-        if let Some(tls) = tls.clone() {
-            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), stop.clone()));
+        let workers = worker_service(WorkerDesk::new(Arc::clone(&perft), closing.clone()));
+        let mut routes = self
+            .routes(games, perft, &tasks, &solvers, &closing)?
+            .add_service(health_service.clone());
+        if self.worker_listener.is_none() {
+            routes = routes.add_service(workers.clone());
         }
-        let serving = serve(self.listener, tls, web, ledger, service, stop.clone());
+        let worker_routes = Routes::new(workers).add_service(health_service);
+        readiness::begin(&health, &telemetry).await;
+        // From the signal on it says that nothing is served.
+        let ready = readiness::run(store, heartbeat, health, telemetry.clone(), stop.clone());
+        let ready = tasks.spawn(ready);
+        let gate = self.gate();
+        tasks.spawn(Arc::clone(&gate).run(closing.clone()));
+        // Outermost, so that whatever is refused is counted as well.
+        let calls = telemetry.calls(&methods(), Body::new, Body::new);
+        let layered = |routes: Routes, callers: &CallerLayer| {
+            calls.layer(callers.layer(TransportErrorLayer.layer(routes)))
+        };
+        let own = CallerLayer::own_worker(Arc::clone(&gate));
+        let callers = CallerLayer::new(gate);
+        let services = Services {
+            of_all: layered(routes, &callers),
+            from_inside: layered(worker_routes.clone(), &own),
+            of_workers: layered(worker_routes, &callers),
+        };
+        let ledger = self.ledger();
+        measures::read_before(telemetry.metrics(), &ledger, &self.store);
+        let tls = self.options.tls;
+        if let Some(tls) = tls.clone() {
+            measures::read_certificate(telemetry.metrics(), &tls);
+            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), closing.clone()));
+        }
+        let doors = Doors {
+            listener: self.listener,
+            worker_listener: self.worker_listener,
+            inside: self.inside.1,
+            tls,
+            web: self.options.web,
+        };
+        let serving = doors.serve(ledger, services, closing.clone());
         tokio::pin!(serving);
-        // The door is closed with the signal, and connections go when their calls have ended.
+        let (delay, hurry) = (self.options.drain_delay, self.options.hurry);
+        let to_close = async {
+            stop.cancelled().await;
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                () = hurry.cancelled() => {}
+            }
+        };
+        // Then the door is closed, and connections go when their calls have ended.
         let is_served = tokio::select! {
             () = &mut serving => true,
-            () = stop.cancelled() => false,
+            () = to_close => false,
         };
         let drained = async {
             // A door that closed by itself ends the rest as well.
             stop.cancel();
+            closing.cancel();
             if ready.await.is_err() {
                 tracing::error!("the job that tells health did not end well");
             }
@@ -225,6 +327,19 @@ impl Server {
         Ok(())
     }
 
+    fn ledger(&self) -> Arc<Ledger> {
+        Ledger::new(Capacity {
+            connections: self.options.connections_max,
+            calls: limits::CALLS_PENDING_MAX,
+            streams: self.options.open_streams_max,
+            bytes: self.options.under_way_bytes_max,
+            ages: Ages {
+                max: self.options.connection_age_max,
+                grace: self.options.connection_age_grace,
+            },
+        })
+    }
+
     async fn begin_games(
         &self,
         tasks: &TaskTracker,
@@ -241,14 +356,35 @@ impl Server {
             cache,
             tasks.clone(),
             solvers,
+            self.options.telemetry.metrics(),
         );
         games.await.map(Arc::new).map_err(ServeError::Store)
+    }
+
+    /// What knows callers.
+    fn gate(&self) -> Arc<Gate> {
+        Arc::new(Gate::new(
+            self.options.access,
+            &self.options.platform,
+            self.options.operator_token,
+            self.options.subjects.clone(),
+            self.options.allowances,
+            self.store.clone(),
+            Arc::clone(&self.clock),
+        ))
+    }
+
+    fn begin_perft(&self) -> Arc<PerftJobs> {
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        let folder = self.options.sort_folder.clone();
+        Arc::new(PerftJobs::new(store, clock, folder))
     }
 
     /// Every service, but health.
     fn routes(
         &self,
         games: Arc<Games>,
+        perft: Arc<PerftJobs>,
         tasks: &TaskTracker,
         solvers: &Solvers,
         stop: &CancellationToken,
@@ -264,6 +400,7 @@ impl Server {
             stop.clone(),
             self.options.backup_folder.clone(),
         );
+        let perft = PerftService::new(perft, streams.clone(), stop.clone());
         let games = GamesService {
             games,
             streams,
@@ -277,6 +414,7 @@ impl Server {
             .accept_compressed(CompressionEncoding::Gzip)
             .accept_compressed(CompressionEncoding::Zstd)
             .max_decoding_message_size(limits::MESSAGE_BYTES_MAX);
+        let tokens = TokenKeeper::new(self.store.clone(), Arc::clone(&self.clock));
         let (v1, v1alpha) = (reflection(), reflection());
         Ok(Routes::new(rules)
             .add_service(StreamingGames::new(games))
@@ -286,7 +424,87 @@ impl Server {
                     .accept_compressed(CompressionEncoding::Zstd)
                     .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
             )
+            .add_service(
+                PerftServiceServer::new(perft)
+                    .accept_compressed(CompressionEncoding::Gzip)
+                    .accept_compressed(CompressionEncoding::Zstd)
+                    .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
+            )
+            .add_service(
+                TokenServiceServer::new(tokens)
+                    .accept_compressed(CompressionEncoding::Gzip)
+                    .accept_compressed(CompressionEncoding::Zstd)
+                    .max_decoding_message_size(limits::MESSAGE_BYTES_MAX),
+            )
             .add_service(v1.build_v1().map_err(ServeError::Reflection)?)
             .add_service(v1alpha.build_v1alpha().map_err(ServeError::Reflection)?))
+    }
+}
+
+/// The service of workers as it is served.
+fn worker_service(desk: WorkerDesk) -> WorkerServiceServer<WorkerDesk> {
+    WorkerServiceServer::new(desk)
+        .accept_compressed(CompressionEncoding::Gzip)
+        .accept_compressed(CompressionEncoding::Zstd)
+        .max_decoding_message_size(limits::MESSAGE_BYTES_MAX)
+}
+
+/// What is served by which door.
+struct Services<S> {
+    of_all: S,
+    of_workers: S,
+    from_inside: S,
+}
+
+/// Where connections come in.
+struct Doors {
+    listener: TcpListener,
+    worker_listener: Option<TcpListener>,
+    inside: InsideDoor,
+    tls: Option<Arc<Tls>>,
+    /// The pages that may call; no page is a worker.
+    web: Option<WebOrigins>,
+}
+
+impl Doors {
+    /// Serves all of them until the server stops: the one with everything, the others with what
+    /// workers need.
+    async fn serve<S>(self, ledger: Arc<Ledger>, services: Services<S>, stop: CancellationToken)
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send,
+    {
+        let from_inside = serve_inside(
+            self.inside,
+            Arc::clone(&ledger),
+            services.from_inside,
+            stop.clone(),
+        );
+        let of_workers = async {
+            if let Some(listener) = self.worker_listener {
+                let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
+                serve(
+                    listener,
+                    tls,
+                    None,
+                    ledger,
+                    services.of_workers,
+                    stop.clone(),
+                )
+                .await;
+            }
+        };
+        let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
+        let web = self.web;
+        let of_all = serve(
+            self.listener,
+            tls,
+            web,
+            ledger,
+            services.of_all,
+            stop.clone(),
+        );
+        tokio::join!(of_all, of_workers, from_inside);
     }
 }

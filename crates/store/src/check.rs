@@ -3,10 +3,15 @@
 use crate::deadlines::Postponement;
 use crate::error::{InvalidField, Problem};
 use crate::games::{Append, Deletion, GameKey, ListFilter, NewGame, PrivateText, Write};
+use crate::identities::{NewToken, TokenScope};
 use crate::limits;
+use crate::work::{Counting, JobKey, NewJob, NewSession, NewTask, TaskReport};
 
 /// What a write costs in a queue beside its payload: rounded up from its fixed parts.
 pub(crate) const FIXED_BYTES: usize = 512;
+
+/// What a token costs in a queue: rounded up from the limits of its fields.
+pub(crate) const TOKEN_BYTES: usize = 2 * FIXED_BYTES;
 
 /// Checks a game to create.
 pub(crate) fn new_game(game: &NewGame) -> Result<(), InvalidField> {
@@ -50,6 +55,26 @@ pub(crate) fn deletion(deletion: &Deletion) -> Result<(), InvalidField> {
 /// Checks a postponement.
 pub(crate) fn postponement(postponement: &Postponement) -> Result<(), InvalidField> {
     key(&postponement.key)
+}
+
+/// Checks a token to issue.
+pub(crate) fn new_token(token: &NewToken) -> Result<(), InvalidField> {
+    required("id", &token.id, limits::TOKEN_ID_BYTES_MAX)?;
+    required("principal", &token.principal, limits::PRINCIPAL_BYTES_MAX)?;
+    required("platform", &token.platform, limits::PLATFORM_BYTES_MAX)?;
+    required("issuer", &token.issuer, limits::PRINCIPAL_BYTES_MAX)?;
+    match &token.scope {
+        TokenScope::Platform => Ok(()),
+        TokenScope::Game { game, .. } => required("scope.game", game, limits::GAME_BYTES_MAX),
+        TokenScope::Label { key, value } => {
+            required("scope.label.key", key, limits::LABEL_KEY_BYTES_MAX)?;
+            at_most(
+                "scope.label.value",
+                value.len(),
+                limits::LABEL_VALUE_BYTES_MAX,
+            )
+        }
+    }
 }
 
 /// Checks the filter of a list.
@@ -151,4 +176,52 @@ fn count(field: &'static str, actual: usize, limit: usize) -> Result<(), Invalid
         field,
         problem: Problem::TooMany { limit, actual },
     })
+}
+
+/// Checks a shared job to create.
+pub(crate) fn new_job(job: &NewJob) -> Result<(), InvalidField> {
+    job_key(&job.key)?;
+    required("request_id", &job.request_id, limits::REQUEST_ID_BYTES_MAX)?;
+    at_most("spec", job.spec.len(), limits::JOB_TEXT_BYTES_MAX)
+}
+
+/// Checks the name of a shared job.
+fn job_key(key: &JobKey) -> Result<(), InvalidField> {
+    required("platform", &key.platform, limits::PLATFORM_BYTES_MAX)?;
+    required("job", &key.job, limits::JOB_BYTES_MAX)
+}
+
+/// Checks tasks to add.
+pub(crate) fn new_tasks(tasks: &[NewTask]) -> Result<(), InvalidField> {
+    let bytes: usize = tasks.iter().map(|task| task.bytes.len()).sum();
+    let limit = match tasks {
+        [_] => limits::TASK_BYTES_MAX,
+        _ => limits::TASKS_BYTES_MAX,
+    };
+    at_most("tasks", bytes, limit)
+}
+
+/// Checks a session to open.
+pub(crate) fn new_session(session: &NewSession) -> Result<(), InvalidField> {
+    let limit = limits::CREDENTIAL_BYTES_MAX;
+    required("credential", &session.credential, limit)?;
+    at_most("worker", session.worker.len(), limits::WORKER_BYTES_MAX)
+}
+
+/// The bytes of a report.
+pub(crate) fn report_bytes(report: &TaskReport) -> usize {
+    let bytes = match &report.counting {
+        Counting::Whole { counts } => counts.len(),
+        Counting::Split { parts } => parts
+            .iter()
+            .map(|part| part.bytes.len() + part.counts.as_ref().map_or(0, Vec::len) + FIXED_BYTES)
+            .sum(),
+    };
+    bytes + FIXED_BYTES
+}
+
+/// Checks a report.
+pub(crate) fn report(report: &TaskReport) -> Result<(), InvalidField> {
+    // Parts repeat what the task had, each with some bytes of its own.
+    at_most("report", report_bytes(report), limits::QUEUE_BYTES_MAX / 16)
 }

@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use foldhash::quality::RandomState;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -18,9 +19,11 @@ use tokio::time::Instant;
 use crate::ack::Ack;
 use crate::error::Fault;
 use crate::histogram::Histogram;
-use crate::job::{Job, Pending};
+use crate::job::Job;
 use crate::limits;
 use crate::load::{Load, Permit};
+use crate::pending::Pending;
+use crate::spread::Spreading;
 use crate::store::StoreStats;
 
 /// What writes batches.
@@ -79,10 +82,22 @@ enum Command {
 #[derive(Debug)]
 struct Progress {
     times: Histogram,
+    times_us: Spreading,
+    sizes: Spreading,
     written: AtomicU64,
     failed: AtomicU64,
     /// What was wrong with the last batch.
     last: Mutex<Option<Fault>>,
+}
+
+impl Progress {
+    /// Counts a batch that was committed.
+    fn count(&self, time: Duration, writes: usize) {
+        self.times.add(time);
+        let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.times_us.add(us);
+        self.sizes.add(writes as u64);
+    }
 }
 
 /// Returns the two ends of a queue before `engine`.
@@ -91,6 +106,8 @@ pub(crate) fn committer<E: Engine>(engine: E) -> (Committer, Run<E>) {
     let (ending, ended) = watch::channel(());
     let progress = Arc::new(Progress {
         times: Histogram::new(),
+        times_us: Spreading::of_times(),
+        sizes: Spreading::of_sizes(),
         written: AtomicU64::new(0),
         failed: AtomicU64::new(0),
         last: Mutex::new(None),
@@ -208,6 +225,8 @@ impl Committer {
             failed: self.progress.failed.load(Ordering::Relaxed),
             commit_p50: times.p50,
             commit_p99: times.p99,
+            commit_times_us: self.progress.times_us.spread(),
+            batch_sizes: self.progress.sizes.spread(),
         }
     }
 }
@@ -276,7 +295,7 @@ impl<E: Engine> Run<E> {
                     if has_written {
                         *lock(&self.progress.last) = None;
                     }
-                    self.progress.times.add(start.elapsed());
+                    self.progress.count(start.elapsed(), batch.len());
                     break;
                 }
                 Err(failure) => failure,

@@ -114,6 +114,14 @@ pub trait Games: Send + Sync {
         after: Option<ListCursor>,
         limit: usize,
     ) -> Read<'a, GamePage>;
+
+    /// Returns how many games of all platforms are in a state; counts no further than
+    /// [`COUNTED_GAMES_MAX`](crate::limits::COUNTED_GAMES_MAX).
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`](crate::Fault) when the store cannot read.
+    fn count(&self, state: i32) -> Read<'_, u64>;
 }
 
 /// The name of a game: unique within its platform (the tenant).

@@ -1,13 +1,19 @@
 //! What waits for an engine: questions with the way back for their answers.
 
-use tokio::sync::oneshot;
+mod work;
 
 use crate::deadlines::{DueGame, Postponement};
 use crate::error::{AppendError, CreateError, Fault};
 use crate::games::{Append, Appended, Created, Deletion, GameKey, NewGame, Tombstone, Write};
+use crate::identities::{IssueError, NewToken, TokenRow};
 use crate::liveness::{Beat, Beaten};
-use crate::load::Permit;
+use crate::pending::Pending;
 use crate::questions::OpenQuestion;
+
+pub(crate) use work::{
+    HoldClaim, JobClaim, JobEnding, PlanEnding, ReportRefusal, SessionEnd, SweepTime, TaskAddition,
+    WorkJob,
+};
 
 /// One write of a batch.
 pub(crate) enum Job {
@@ -20,6 +26,9 @@ pub(crate) enum Job {
     Settle(Pending<OpenQuestion, (), Fault>),
     Beat(Pending<Beat, Beaten, Fault>),
     SetBack(Pending<StepBack, Vec<i64>, Fault>),
+    Work(WorkJob),
+    IssueToken(Pending<NewToken, TokenRow, IssueError>),
+    RevokeToken(Pending<Revocation, Option<TokenRow>, Fault>),
 }
 
 /// A claim on games that are due; see [`Deadlines::claim_due`](crate::Deadlines::claim_due).
@@ -47,14 +56,13 @@ pub(crate) struct StepBack {
     pub(crate) step_max_us: i64,
 }
 
-/// A question that waits for its answer.
-pub(crate) struct Pending<Q, A, E> {
-    pub(crate) question: Q,
-    /// The answer, kept back until the commit.
-    pub(crate) answer: Option<Result<A, E>>,
-    reply: oneshot::Sender<Result<A, E>>,
-    /// Keeps the question within the bounds of the queue until it is answered.
-    permit: Permit,
+/// A token that is to be revoked; see
+/// [`Identities::revoke_token`](crate::Identities::revoke_token).
+#[derive(Debug)]
+pub(crate) struct Revocation {
+    pub(crate) id: String,
+    pub(crate) platform: Option<String>,
+    pub(crate) at_us: i64,
 }
 
 /// The same expression for the question of every job.
@@ -70,6 +78,9 @@ macro_rules! each {
             Job::Settle($pending) => $result,
             Job::Beat($pending) => $result,
             Job::SetBack($pending) => $result,
+            Job::Work($pending) => $result,
+            Job::IssueToken($pending) => $result,
+            Job::RevokeToken($pending) => $result,
         }
     };
 }
@@ -83,7 +94,13 @@ impl Job {
             Self::Delete(pending) => Some(&pending.question.key),
             Self::Postpone(pending) => Some(&pending.question.key),
             Self::Settle(pending) => Some(&pending.question.key),
-            Self::ClaimDue(_) | Self::ClaimQuestions(_) | Self::Beat(_) | Self::SetBack(_) => None,
+            Self::ClaimDue(_)
+            | Self::ClaimQuestions(_)
+            | Self::Beat(_)
+            | Self::SetBack(_)
+            | Self::Work(_)
+            | Self::IssueToken(_)
+            | Self::RevokeToken(_) => None,
         }
     }
 
@@ -104,7 +121,7 @@ impl Job {
 
     /// Returns the bytes of the question, as the queue counts them.
     pub(crate) fn bytes(&self) -> usize {
-        each!(self, pending => pending.permit.bytes())
+        each!(self, pending => pending.bytes())
     }
 
     /// Sets the answer of a job that the engine could not do.
@@ -115,33 +132,5 @@ impl Job {
     /// Sends the answer.
     pub(crate) fn reply(self) {
         each!(self, pending => pending.reply());
-    }
-}
-
-impl<Q, A, E> Pending<Q, A, E> {
-    /// Returns a question, and where its answer goes.
-    pub(crate) fn new(question: Q, reply: oneshot::Sender<Result<A, E>>, permit: Permit) -> Self {
-        Self {
-            question,
-            answer: None,
-            reply,
-            permit,
-        }
-    }
-
-    fn fail(&mut self, fault: Fault)
-    where
-        E: From<Fault>,
-    {
-        self.answer = Some(Err(fault.into()));
-    }
-
-    fn reply(self) {
-        // Its room first: a caller that has its answer finds room for the next question.
-        drop(self.permit);
-        if let Some(answer) = self.answer {
-            // A caller that stopped waiting is no fault: it can repeat its request.
-            drop(self.reply.send(answer));
-        }
     }
 }

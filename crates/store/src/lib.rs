@@ -19,8 +19,9 @@
 //! answered.
 //!
 //! A store has facets, and each part of a program takes what it may touch: [`Games`], [`Log`],
-//! [`Deadlines`], [`Liveness`], [`Questions`], [`Upkeep`]. Entries are hash-chained from the name
-//! and genesis of their game; see [`chain`].
+//! [`Deadlines`], [`Liveness`], [`Questions`], [`Work`], [`Identities`], [`Upkeep`]. Entries are
+//! hash-chained from
+//! the name and genesis of their game; see [`chain`].
 //!
 //! [`SqliteStore`] is the embedded engine: one file, and one commit for everything that waits.
 //! [`wrap`] has stores over stores: one that measures and one that fails on demand.
@@ -35,15 +36,19 @@ mod deadlines;
 mod error;
 mod games;
 mod histogram;
+mod identities;
 mod job;
 pub mod limits;
 mod liveness;
 mod load;
 mod log;
+mod pending;
 mod questions;
+mod spread;
 mod sqlite;
 mod store;
 mod upkeep;
+mod work;
 pub mod wrap;
 
 pub use ack::{Ack, Read};
@@ -55,9 +60,17 @@ pub use games::{
     StoredEntry, Tombstone, Write, whole,
 };
 pub use histogram::Quantiles;
+pub use identities::{Identities, IssueError, NewToken, TokenRow, TokenScope};
 pub use liveness::{Beat, Beaten, DownSpan, Liveness, ReplicaId};
 pub use log::{Change, ChangePage, Log, LogCursor, TailEntry, TailPage};
 pub use questions::{OpenQuestion, Questions};
+pub use spread::Spread;
 pub use sqlite::{SqliteOptions, SqliteStore, StoreFile};
 pub use store::{Ready, Store, StoreStats};
 pub use upkeep::{BackUpError, BackedUp, Course, Finding, Flaw, Upkeep, VerifyCursor, VerifyPage};
+pub use work::{
+    Claim, ClaimedJob, Counting, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage,
+    JobProgress, JobRow, JobState, Lease, LeaseRequest, LeasedTask, Leases, NewJob, NewSession,
+    NewTask, PlannedJob, Renewal, Renewed, Reported, SessionRow, SessionToken, SplitPart,
+    StoredTask, Swept, TaskReport, Unfinished, Work,
+};

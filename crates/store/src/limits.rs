@@ -8,6 +8,16 @@ use std::time::Duration;
 /// The longest name of a platform, in bytes.
 pub const PLATFORM_BYTES_MAX: usize = 128;
 
+/// The longest id of a token, in bytes.
+pub const TOKEN_ID_BYTES_MAX: usize = 64;
+
+/// The longest name of a principal, in bytes.
+pub const PRINCIPAL_BYTES_MAX: usize = 128;
+
+/// The most tokens of one platform, those that were revoked or ran out included until there is need
+/// of their room.
+pub const TOKENS_PER_PLATFORM_MAX: usize = 10_000;
+
 /// The longest name of a game, in bytes.
 pub const GAME_BYTES_MAX: usize = 255;
 
@@ -49,8 +59,9 @@ pub const REFUSALS_PER_SCOPE_MAX: i64 = 4_096;
 /// The most states in one [`ListFilter`](crate::ListFilter).
 pub const FILTER_STATES_MAX: usize = 16;
 
-/// The most labels in one [`ListFilter`](crate::ListFilter).
-pub const FILTER_LABELS_MAX: usize = 8;
+/// The most labels in one [`ListFilter`](crate::ListFilter): those that a client may name, and the
+/// one that its credential is confined to.
+pub const FILTER_LABELS_MAX: usize = 9;
 
 /// The most rows in one page of any read; a higher `limit` is read as this one.
 pub const PAGE_ROWS_MAX: usize = 1_000;
@@ -73,6 +84,9 @@ pub const QUEUE_WRITES_MAX: usize = 4_096;
 /// The most bytes of payload that wait or are being written; more is answered with
 /// [`Fault::Overloaded`](crate::Fault::Overloaded).
 pub const QUEUE_BYTES_MAX: usize = 64 << 20;
+
+/// How far games in a state are counted.
+pub const COUNTED_GAMES_MAX: i64 = 1_000_000;
 
 /// The most writes in one commit.
 pub const BATCH_WRITES_MAX: usize = 1_024;
@@ -141,3 +155,34 @@ pub const COPY_SYNC_BYTES: u64 = 4 << 20;
 
 /// What a copy leaves free on its disk, in bytes, since the store may be on the same.
 pub const COPY_ROOM_BYTES: u64 = 64 << 20;
+
+/// The longest name of a shared job, in bytes.
+pub const JOB_BYTES_MAX: usize = 255;
+
+/// The largest description of a shared job, of its plan and of its outcome, in bytes.
+pub const JOB_TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// The largest description of a worker, in bytes.
+pub const WORKER_BYTES_MAX: usize = 4 << 10;
+
+/// The longest name of a credential, in bytes.
+pub const CREDENTIAL_BYTES_MAX: usize = 256;
+
+/// The most bytes of tasks that are added in one go, unless it is a single task: other writes wait
+/// for as long as that takes.
+pub const TASKS_BYTES_MAX: usize = 256 << 10;
+
+/// The largest task of a shared job, and the largest counts of one, in bytes.
+pub const TASK_BYTES_MAX: usize = 512 << 10;
+
+/// The tasks that are taken out in one go.
+pub const TASKS_CLEARED_MAX: usize = 256;
+
+/// The most leases of one session.
+pub const LEASES_PER_SESSION_MAX: usize = 64;
+
+/// The sessions that are ended in one go.
+pub const SESSIONS_SWEPT_MAX: usize = 64;
+
+/// A session with so many reports that cannot be right gets no more tasks.
+pub const REPORTS_REFUSED_PER_SESSION_MAX: i64 = 8;

@@ -6,16 +6,21 @@ use crate::ack::{Ack, Read};
 use crate::deadlines::Deadlines;
 use crate::error::Fault;
 use crate::games::Games;
+use crate::identities::Identities;
 use crate::liveness::Liveness;
 use crate::log::Log;
 use crate::questions::Questions;
+use crate::spread::Spread;
 use crate::upkeep::Upkeep;
+use crate::work::Work;
 
 /// Durable records of games, with everything about them that must survive a process.
 ///
 /// Each part of a program takes the facet that it needs: `Arc<dyn Store>` becomes
 /// `Arc<dyn Games>` by itself.
-pub trait Store: Games + Log + Deadlines + Liveness + Questions + Upkeep + 'static {
+pub trait Store:
+    Games + Log + Deadlines + Liveness + Questions + Work + Identities + Upkeep + 'static
+{
     /// Returns whether the store can be used now. It asks the engine.
     ///
     /// # Errors
@@ -68,4 +73,8 @@ pub struct StoreStats {
     pub commit_p50: Duration,
     /// The time within which 99 of 100 batches end; rounded up by at most an eighth.
     pub commit_p99: Duration,
+    /// How long the batches took, in microseconds.
+    pub commit_times_us: Spread,
+    /// How many writes the batches had.
+    pub batch_sizes: Spread,
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +18,9 @@ import (
 	pb "referee/v1"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
+	hv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 )
 
@@ -63,18 +64,19 @@ func Start(port int, store string, environ []string, prefix []string, extra ...s
 
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
 
-// Ready waits until the port takes connections.
+// Ready waits until a call is answered. The port takes connections before the store is open.
 func (s *Server) Ready(limit time.Duration) (time.Duration, error) {
 	begin := time.Now()
+	c := dial(s.Addr(), grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 5 * time.Millisecond, Multiplier: 1, MaxDelay: 5 * time.Millisecond}}))
+	defer c.Close()
 	for time.Since(begin) < limit {
-		select {
-		case <-s.done:
+		ctx, cancel := ctxT(time.Second)
+		_, err := hv1.NewHealthClient(c).Check(ctx, &hv1.HealthCheckRequest{Service: "liveness"})
+		cancel()
+		if !s.Alive() {
 			return 0, fmt.Errorf("server ended: %v", s.state)
-		default:
 		}
-		c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 		if err == nil {
-			c.Close()
 			return time.Since(begin), nil
 		}
 		time.Sleep(2 * time.Millisecond)

@@ -21,7 +21,7 @@ import (
 func init() { commands["stop"] = stop }
 
 // The scenarios of the small run.
-var smallStop = map[string]bool{"SIGTERM, silent clients and streams": true, "SIGHUP": true, "SIGTERM, 64 x CanMate": true, "SIGTERM, 200 x adjudicate 20,000": true, "SIGTERM, 8 hard resignations": true}
+var smallStop = map[string]bool{"SIGTERM, silent clients and streams": true, "SIGHUP, then SIGTERM": true, "SIGTERM, 64 x CanMate": true, "SIGTERM, 200 x adjudicate 20,000": true, "SIGTERM, 8 hard resignations": true, "SIGTERM, a disk that hangs": true, "SIGTERM, imports": true}
 
 func stop(args []string) {
 	f := flag.NewFlagSet("stop", flag.ExitOnError)
@@ -33,25 +33,23 @@ func stop(args []string) {
 		want[a] = true
 	}
 	dir := fmt.Sprintf("%s/stop-%d", base, *port)
-	store := dir + "/referee.db"
+	store, ctl := dir+"/referee.db", dir+".ctl"
 	say := func(f string, a ...any) { fmt.Printf("  "+f+"\n", a...) }
-	long := []string{}
-	for len(long) < 20000 {
-		long = append(long, "Nf3", "Nf6", "Ng1", "Ng8")
-	}
+	long := longHistory(20_000)
 	run := func(name string, drain string, fn func(s *Server, gs []*dgame) func()) {
 		if len(want) > 0 && !want[name] || small && !smallStop[name] {
 			return
 		}
 		os.RemoveAll(dir)
-		s := Start(*port, store, nil, nil, "--drain-timeout-seconds", drain)
+		os.WriteFile(ctl, []byte("off"), 0o644)
+		s := Start(*port, store, []string{"LD_PRELOAD=" + *preload, "ADV_FILE=" + ctl, "ADV_MATCH=referee.db"}, nil, "--drain-timeout-seconds", drain)
 		_, err := s.Ready(20 * time.Second)
 		must(err)
 		gs := mkGames(40, "q")
 		var wg sync.WaitGroup
 		wg.Add(1)
-		go func() { loadFor(s.Addr(), gs, 4*time.Second); wg.Done() }()
-		time.Sleep(1500 * time.Millisecond)
+		go func() { loadFor(s.Addr(), gs, size(4*time.Second, 2*time.Second)); wg.Done() }()
+		time.Sleep(size(1500*time.Millisecond, 800*time.Millisecond))
 		clean := fn(s, gs)
 		t := time.Now()
 		st, ended := s.Wait(60 * time.Second)
@@ -118,7 +116,12 @@ func stop(args []string) {
 		return c
 	})
 	run("SIGINT", "3", func(s *Server, gs []*dgame) func() { s.Signal(syscall.SIGINT); return nil })
-	run("SIGHUP", "3", func(s *Server, gs []*dgame) func() { s.Signal(syscall.SIGHUP); return nil })
+	run("SIGHUP, then SIGTERM", "3", func(s *Server, gs []*dgame) func() {
+		s.Signal(syscall.SIGHUP)
+		time.Sleep(300 * time.Millisecond)
+		s.Signal(syscall.SIGTERM)
+		return nil
+	})
 	run("SIGPIPE, then SIGTERM", "3", func(s *Server, gs []*dgame) func() {
 		s.Signal(syscall.SIGPIPE)
 		time.Sleep(300 * time.Millisecond)
@@ -175,6 +178,24 @@ func stop(args []string) {
 		s.Signal(syscall.SIGTERM)
 		return func() { cancel(); c.Close() }
 	})
+	run("SIGTERM, a disk that hangs", "3", func(s *Server, gs []*dgame) func() {
+		os.WriteFile(ctl, []byte("slow 60000"), 0o644)
+		time.Sleep(500 * time.Millisecond)
+		s.Signal(syscall.SIGTERM)
+		return nil
+	})
+	run("SIGTERM, imports", "3", func(s *Server, gs []*dgame) func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		c := dial(s.Addr())
+		text := longText()
+		for i := 0; i < 12; i++ {
+			id := fmt.Sprintf("im%d", i)
+			go games(c).ImportPgn(ctx, &pb.ImportPgnRequest{Pgn: text, GameId: id, RequestId: id, RuleProfile: &pb.RuleProfile{Name: "ics"}})
+		}
+		time.Sleep(2 * time.Second)
+		s.Signal(syscall.SIGTERM)
+		return func() { cancel(); c.Close() }
+	})
 	run("SIGTERM, VerifyGames of hard endings", "3", func(s *Server, gs []*dgame) func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		c := dial(s.Addr())
@@ -196,7 +217,6 @@ func stop(args []string) {
 	if len(want) == 0 || want["logpipe"] {
 		os.RemoveAll(dir)
 		os.MkdirAll(dir, 0o755)
-		ctl := dir + ".ctl"
 		os.WriteFile(ctl, []byte("off"), 0o644)
 		rd, wr, _ := os.Pipe()
 		cmd := exec.Command(refereeBinary, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", *port), "--store", store)
@@ -274,7 +294,6 @@ func stop(args []string) {
 		// A log pipe that is open and full: nobody reads.
 		os.RemoveAll(dir)
 		os.MkdirAll(dir, 0o755)
-		ctl := dir + ".ctl"
 		os.WriteFile(ctl, []byte("off"), 0o644)
 		rd, wr, _ := os.Pipe()
 		cmd := exec.Command(refereeBinary, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", *port), "--store", store)

@@ -66,6 +66,20 @@ func answered(what string, codes map[string]int, allowed ...string) {
 	}
 }
 
+// back holds what the server takes some time after an attack to what it took before.
+func back(s *Server, before int, what string) {
+	most := max(int(backWithin*float64(before)), before+backWithinMiB)
+	rss, _ := s.RSS()
+	for i := 0; i < size(240, 40) && rss > most; i++ {
+		time.Sleep(250 * time.Millisecond)
+		rss, _ = s.RSS()
+	}
+	fmt.Printf("  memory: %d MiB before, %d MiB after\n", before, rss)
+	if os.Getenv("ATTACK_MEMORY") != "" {
+		need(rss <= most, "%s: the server takes %d MiB after the attack, where it took %d before; the bound is %d", what, rss, before, most)
+	}
+}
+
 // memory holds what the server takes, now and at its peak, to the bound.
 func memory(s *Server, what string) {
 	_, peak := s.RSS()

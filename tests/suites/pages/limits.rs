@@ -28,6 +28,72 @@ fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs())
 }
 
+/// What each caller and each platform may take.
+fn allowances() -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "GUEST_CALLS_PER_SECOND_MAX",
+            count(l::GUEST_CALLS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "GUEST_REFUSALS_PER_SECOND_MAX",
+            count(l::GUEST_REFUSALS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "GUEST_SOLVER_NODES_PER_SECOND_MAX",
+            count(l::GUEST_SOLVER_NODES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "GUEST_BYTES_PER_SECOND_MAX",
+            bytes(l::GUEST_BYTES_PER_SECOND_MAX as usize),
+        ),
+        ("GUEST_CONNECTIONS_MAX", count(l::GUEST_CONNECTIONS_MAX)),
+        ("GUEST_STREAMS_MAX", count(l::GUEST_STREAMS_MAX)),
+        (
+            "PRINCIPAL_CALLS_PER_SECOND_MAX",
+            count(l::PRINCIPAL_CALLS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PRINCIPAL_REFUSALS_PER_SECOND_MAX",
+            count(l::PRINCIPAL_REFUSALS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PRINCIPAL_SOLVER_NODES_PER_SECOND_MAX",
+            count(l::PRINCIPAL_SOLVER_NODES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PRINCIPAL_BYTES_PER_SECOND_MAX",
+            bytes(l::PRINCIPAL_BYTES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PRINCIPAL_CONNECTIONS_MAX",
+            count(l::PRINCIPAL_CONNECTIONS_MAX),
+        ),
+        ("PRINCIPAL_STREAMS_MAX", count(l::PRINCIPAL_STREAMS_MAX)),
+        (
+            "PLATFORM_CALLS_PER_SECOND_MAX",
+            count(l::PLATFORM_CALLS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PLATFORM_REFUSALS_PER_SECOND_MAX",
+            count(l::PLATFORM_REFUSALS_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PLATFORM_SOLVER_NODES_PER_SECOND_MAX",
+            count(l::PLATFORM_SOLVER_NODES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PLATFORM_BYTES_PER_SECOND_MAX",
+            bytes(l::PLATFORM_BYTES_PER_SECOND_MAX as usize),
+        ),
+        (
+            "PLATFORM_CONNECTIONS_MAX",
+            count(l::PLATFORM_CONNECTIONS_MAX),
+        ),
+        ("PLATFORM_STREAMS_MAX", count(l::PLATFORM_STREAMS_MAX)),
+    ]
+}
+
 fn bounds() -> BTreeMap<&'static str, String> {
     [
         ("CONNECTIONS_MAX", count(l::CONNECTIONS_MAX)),
@@ -37,6 +103,7 @@ fn bounds() -> BTreeMap<&'static str, String> {
         ("TLS_FILE_BYTES_MAX", bytes(l::TLS_FILE_BYTES_MAX)),
         ("PREFACE_TIMEOUT", seconds(l::PREFACE_TIMEOUT)),
         ("CONNECTION_QUIET_MAX", seconds(l::CONNECTION_QUIET_MAX)),
+        ("CONNECTION_AGE_CUT", seconds(l::CONNECTION_AGE_CUT)),
         ("KEEPALIVE_INTERVAL", seconds(l::KEEPALIVE_INTERVAL)),
         ("KEEPALIVE_TIMEOUT", seconds(l::KEEPALIVE_TIMEOUT)),
         (
@@ -48,6 +115,7 @@ fn bounds() -> BTreeMap<&'static str, String> {
             "HEADER_LIST_BYTES_MAX",
             bytes(l::HEADER_LIST_BYTES_MAX as usize),
         ),
+        ("CALLS_PENDING_MAX", count(l::CALLS_PENDING_MAX)),
         ("OPEN_STREAMS_MAX", count(l::OPEN_STREAMS_MAX)),
         ("UNDER_WAY_BYTES_MAX", bytes(l::UNDER_WAY_BYTES_MAX)),
         (
@@ -89,12 +157,50 @@ fn bounds() -> BTreeMap<&'static str, String> {
             count(l::MATE_QUESTIONS_WAITING_MAX),
         ),
         ("JUDGMENTS_WAITING_MAX", count(l::JUDGMENTS_WAITING_MAX)),
+        ("BULK_READS_AT_ONCE_MAX", count(l::BULK_READS_AT_ONCE_MAX)),
         ("READS_AT_ONCE_MAX", count(l::READS_AT_ONCE_MAX)),
         ("READS_WAITING_MAX", count(l::READS_WAITING_MAX)),
         ("READS_WAITING_BYTES_MAX", bytes(l::READS_WAITING_BYTES_MAX)),
         ("CACHE_BYTES_MAX", bytes(l::CACHE_BYTES_MAX)),
     ]
-    .into()
+    .into_iter()
+    .chain(allowances())
+    .chain(of_perft())
+    .collect()
+}
+
+fn of_perft() -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "PERFT_COUNTS_AT_ONCE_MAX",
+            count(l::PERFT_COUNTS_AT_ONCE_MAX),
+        ),
+        (
+            "PERFT_COUNTS_WAITING_MAX",
+            count(l::PERFT_COUNTS_WAITING_MAX),
+        ),
+        (
+            "PERFT_JOBS_UNDER_WAY_MAX",
+            count(l::PERFT_JOBS_UNDER_WAY_MAX),
+        ),
+        ("PERFT_JOBS_MAX", count(l::PERFT_JOBS_MAX)),
+        (
+            "PERFT_POSITIONS_MAX",
+            count(l::PERFT_POSITIONS_MAX as usize),
+        ),
+        (
+            "PERFT_SPILL_BYTES_MAX",
+            format!("{} MiB", count((l::PERFT_SPILL_BYTES_MAX >> 20) as usize)),
+        ),
+        (
+            "PERFT_SPILL_ROOM_BYTES",
+            bytes(l::PERFT_SPILL_ROOM_BYTES as usize),
+        ),
+        ("SESSIONS_MAX", count(l::SESSIONS_MAX)),
+        ("SESSION_TIME", seconds(l::SESSION_TIME)),
+        ("LEASES_HELD_MAX", count(l::LEASES_HELD_MAX)),
+        ("TASK_POSITIONS_MAX", count(l::TASK_POSITIONS_MAX)),
+    ]
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 mod clients;
 mod commands;
-mod cost;
 mod reload;
 mod serving;
 mod web;

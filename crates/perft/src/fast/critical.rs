@@ -5,13 +5,12 @@ use referee_chess::rays::{
 };
 use referee_chess::{Sliders, Square};
 
-use super::ours::Ours;
+use super::ours::{DIAGONAL, Lines, ORTHOGONAL, Ours, SLIDERS_MAX};
 use crate::board::{
-    Board, Kind, Side, bishop, bit, castle_targets, each, east, is_many, lowest, rook, size, west,
+    Board, Kind, Side, Squares, bishop, bit, east, is_many, lowest, rook, size, west,
 };
 
 /// Where our moves can change their checks, pins, steps of the king and castling.
-#[derive(Default)]
 pub(super) struct Critical {
     /// Pieces that shield a line, on either side of which something matters.
     pub(super) origins: u64,
@@ -29,38 +28,59 @@ pub(super) struct Critical {
     pub(super) guards: Reach,
     /// Their pieces that are pinned.
     pub(super) pinned: u64,
-    /// The squares of the zone that their king may step to, and those that we attack at least
-    /// once and at least twice.
-    pub(super) steps: u64,
+    /// The squares of the zone that their king may step to.
+    steps: u64,
+    /// The squares that we attack at least once, and at least twice.
     pub(super) once: u64,
     pub(super) twice: u64,
+    /// The squares that their king crosses when it castles to either side, all where it cannot.
+    crossed: [u64; 2],
     /// How many of their replies are steps of the king and castlings.
     pub(super) king_moves: u64,
 }
 
 impl Critical {
-    /// Looks at everything around their king.
+    /// Looks at everything around their king. `lines` is what our sliding pieces attack.
     #[inline(always)]
-    pub(super) fn new<S: Sliders, C: Side>(sliders: S, board: &Board, ours: &Ours) -> Critical {
+    pub(super) fn new<S: Sliders, C: Side>(
+        sliders: S,
+        board: &Board,
+        ours: &Ours,
+        lines: &Lines,
+    ) -> Critical {
         let them = ours.them;
         let king = lowest(board.kings & them);
         let steps = king_attacks(king).0 & !them;
         let mut critical = Critical {
+            origins: 0,
+            arrivals: king_attacks(king).0 & them & !ours.twice,
+            second: 0,
             zone: steps,
+            sole: 0,
+            strikes: strikes::<S, C>(sliders, ours, king),
+            guards: Reach::default(),
+            pinned: 0,
             steps,
             once: ours.once,
             twice: ours.twice,
-            arrivals: king_attacks(king).0 & them & !ours.twice,
-            ..Critical::default()
+            crossed: [!0; 2],
+            king_moves: 0,
         };
         critical.find_pins(board, ours, king);
-        critical.king_moves = size(steps & !ours.once);
         critical.find_castling(board, ours, king);
+        critical.king_moves = critical.king_moves(ours.once);
         critical.sole = critical.zone & ours.once & !ours.twice;
-        critical.find_strikes::<S, C>(sliders, ours, king);
         critical.find_guards::<S, C>(sliders, ours);
-        critical.find_lines(ours);
+        critical.find_lines(ours, lines);
         critical
+    }
+
+    /// How many steps and castlings their king has while we attack some squares.
+    #[inline(always)]
+    pub(super) fn king_moves(&self, attacked: u64) -> u64 {
+        size(self.steps & !attacked)
+            + u64::from(self.crossed[0] & attacked == 0)
+            + u64::from(self.crossed[1] & attacked == 0)
     }
 
     #[inline(always)]
@@ -68,7 +88,7 @@ impl Critical {
         let snipers = (rook_rays(king).0 & board.orthogonals
             | bishop_rays(king).0 & board.diagonals)
             & ours.us;
-        each(snipers, |sniper| {
+        for sniper in Squares(snipers) {
             let path = between(king, sniper).0;
             let shield = path & ours.occupied;
             let own = shield & ours.us;
@@ -85,75 +105,88 @@ impl Critical {
                 // Leaving pins the other one.
                 self.origins |= own;
             }
-        });
+        }
     }
 
+    /// Looks at castling of a king on the e-file with rooks in the corners, behind which no piece
+    /// stands (FIDE Laws 3.8.2.2).
     #[inline(always)]
     fn find_castling(&mut self, board: &Board, ours: &Ours, king: Square) {
-        each(board.castling & ours.them, |castler| {
+        for castler in Squares(board.castling & ours.them) {
             let path = between(king, castler).0;
             if path & ours.them == 0 {
-                let (king_to, _) = castle_targets(king, castler);
-                self.zone |= between(king, king_to).0 | bit(king_to);
+                let side = usize::from(castler > king);
+                let king_set = bit(king);
+                let crossed = if side == 0 {
+                    king_set >> 1 | king_set >> 2
+                } else {
+                    king_set << 1 | king_set << 2
+                };
+                self.zone |= crossed;
                 self.arrivals |= path | bit(castler);
                 self.origins |= path & ours.us;
-                let can = can_castle_usually(king, castler, ours.occupied, ours.once);
-                self.king_moves += u64::from(can);
+                if path & ours.us == 0 {
+                    self.crossed[side] = crossed;
+                }
             }
-        });
-    }
-
-    /// Where a piece checks their king, or pins the first of their pieces that shields it.
-    #[inline(always)]
-    fn find_strikes<S: Sliders, C: Side>(&mut self, sliders: S, ours: &Ours, king: Square) {
-        let occupied = ours.occupied;
-        let diagonal_shield = bishop(sliders, king, occupied) & ours.them;
-        let orthogonal_shield = rook(sliders, king, occupied) & ours.them;
-        self.strikes = Reach {
-            knights: knight_attacks(king).0,
-            bishops: bishop(sliders, king, occupied & !diagonal_shield),
-            rooks: rook(sliders, king, occupied & !orthogonal_shield),
-            pawns: pawn_attacks(<C::Other>::COLOR, king).0,
-            kings: 0,
-        };
+        }
     }
 
     #[inline(always)]
     fn find_guards<S: Sliders, C: Side>(&mut self, sliders: S, ours: &Ours) {
         let safe = self.zone & !ours.once;
         self.guards.pawns = west::<C::Other>(safe) | east::<C::Other>(safe);
-        each(safe, |square| {
+        for square in Squares(safe) {
             self.guards.knights |= knight_attacks(square).0;
             self.guards.kings |= king_attacks(square).0;
             self.guards.bishops |= bishop(sliders, square, ours.occupied);
             self.guards.rooks |= rook(sliders, square, ours.occupied);
-        });
+        }
     }
 
     /// What opens and closes the lines of our sliding pieces around their king.
     #[inline(always)]
-    fn find_lines(&mut self, ours: &Ours) {
-        ours.each_slider(|kind, from, attacks| {
-            let rays = match kind {
-                Kind::Bishop => bishop_rays(from).0,
-                Kind::Rook => rook_rays(from).0,
-                _ => bishop_rays(from).0 | rook_rays(from).0,
-            };
-            each(attacks & self.zone, |square| {
-                if bit(square) & self.sole != 0 {
-                    self.arrivals |= between(from, square).0;
-                } else {
-                    self.second |= between(from, square).0;
+    fn find_lines(&mut self, ours: &Ours, lines: &Lines) {
+        if self.zone == 0 {
+            return;
+        }
+        let mut index = 0;
+        for kind in 0..3 {
+            for from in Squares(ours.sliders[kind]) {
+                let attacks = lines[index & (SLIDERS_MAX - 1)];
+                index += 1;
+                let rays =
+                    bishop_rays(from).0 & DIAGONAL[kind] | rook_rays(from).0 & ORTHOGONAL[kind];
+                // A square that is attacked twice already stays so when a line to it opens.
+                for square in Squares(self.zone & (attacks | rays & !ours.twice)) {
+                    let path = between(from, square).0;
+                    let shield = path & ours.occupied;
+                    if shield != 0 {
+                        let alone = if is_many(shield) { 0 } else { shield };
+                        self.origins |= alone & ours.us;
+                    } else if bit(square) & self.sole != 0 {
+                        self.arrivals |= path;
+                    } else {
+                        self.second |= path;
+                    }
                 }
-            });
-            // A square that is attacked twice already stays so when a line to it opens.
-            each(rays & self.zone & !ours.twice & !attacks, |square| {
-                let shield = between(from, square).0 & ours.occupied;
-                if !is_many(shield) {
-                    self.origins |= shield & ours.us;
-                }
-            });
-        });
+            }
+        }
+    }
+}
+
+/// Where a piece checks their king, or pins the first of their pieces that shields it.
+#[inline(always)]
+fn strikes<S: Sliders, C: Side>(sliders: S, ours: &Ours, king: Square) -> Reach {
+    let occupied = ours.occupied;
+    let diagonal_shield = bishop(sliders, king, occupied) & ours.them;
+    let orthogonal_shield = rook(sliders, king, occupied) & ours.them;
+    Reach {
+        knights: knight_attacks(king).0,
+        bishops: bishop(sliders, king, occupied & !diagonal_shield),
+        rooks: rook(sliders, king, occupied & !orthogonal_shield),
+        pawns: pawn_attacks(<C::Other>::COLOR, king).0,
+        kings: 0,
     }
 }
 
@@ -179,18 +212,10 @@ impl Reach {
             Kind::King => self.kings,
         }
     }
-}
 
-/// Whether nothing bars castling of a king on the e-file with a rook in the corner (FIDE Laws
-/// 3.8.2.2). No piece stands behind that rook.
-#[inline(always)]
-pub(super) fn can_castle_usually(
-    king: Square,
-    castler: Square,
-    occupied: u64,
-    attacked: u64,
-) -> bool {
-    let (king_to, _) = castle_targets(king, castler);
-    let crossed = between(king, king_to).0 | bit(king_to);
-    between(king, castler).0 & occupied == 0 && crossed & attacked == 0
+    /// The same for bishops, rooks and queens.
+    #[inline(always)]
+    pub(super) fn sliding(&self) -> [u64; 3] {
+        [self.bishops, self.rooks, self.bishops | self.rooks]
+    }
 }

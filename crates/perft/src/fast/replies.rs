@@ -4,8 +4,9 @@ use referee_chess::rays::{king_attacks, knight_attacks, line, pawn_attacks};
 use referee_chess::{Sliders, Square};
 
 use super::critical::Critical;
-use super::ours::{Ours, SLIDERS_MAX};
-use crate::board::{Board, Side, ahead, bishop, bit, each, east, lowest, rook, size, west};
+use super::ours::{Lines, Ours, SLIDERS_MAX};
+use crate::board::{Board, Side, Squares, ahead, bishop, bit, east, lowest, rook, size, west};
+use crate::lines::beyond;
 
 const A_FILE: u64 = 0x0101_0101_0101_0101;
 
@@ -49,19 +50,18 @@ pub(super) struct Replies {
     pub(super) double: u64,
     /// All that they attack.
     pub(super) attacked: u64,
-    /// What their unpinned bishops, rooks and queens attack, in the order of `diagonals`, then
-    /// `orthogonals`.
-    pub(super) attacks: [u64; SLIDERS_MAX],
 }
 
 impl Replies {
-    /// Counts the replies to a null move.
+    /// Counts the replies to a null move. What their unpinned bishops, rooks and queens attack
+    /// goes to `lines`, in the order of `diagonals`, then `orthogonals`.
     #[inline(always)]
     pub(super) fn new<S: Sliders, C: Side>(
         sliders: S,
         board: &Board,
         ours: &Ours,
         critical: &Critical,
+        lines: &mut Lines,
     ) -> Replies {
         let (them, occupied) = (ours.them, ours.occupied);
         let free = them & !critical.pinned;
@@ -90,37 +90,47 @@ impl Replies {
             attacked: king_attacks(king).0
                 | west::<C::Other>(their_pawns)
                 | east::<C::Other>(their_pawns),
-            attacks: [0; SLIDERS_MAX],
         };
-        replies.count_pieces(sliders, board);
+        replies.count_pieces(sliders, board, critical.pinned, lines);
         replies.count_pawns();
-        replies.count_pinned::<S, C>(sliders, board, critical.pinned, king);
+        if critical.pinned != 0 {
+            replies.count_pinned::<S, C>(sliders, board, critical.pinned, king);
+        }
         replies
     }
 
     #[inline(always)]
-    fn count_pieces<S: Sliders>(&mut self, sliders: S, board: &Board) {
+    fn count_pieces<S: Sliders>(
+        &mut self,
+        sliders: S,
+        board: &Board,
+        pinned: u64,
+        lines: &mut Lines,
+    ) {
         let (them, occupied) = (self.them, self.occupied);
-        each(board.knights & them, |from| {
+        for from in Squares(self.knights) {
             let attacks = knight_attacks(from).0;
             self.attacked |= attacks;
-            if bit(from) & self.knights != 0 {
-                self.count += size(attacks & !them);
-            }
-        });
+            self.count += size(attacks & !them);
+        }
+        for from in Squares(board.knights & pinned) {
+            self.attacked |= knight_attacks(from).0;
+        }
         let mut index = 0;
-        let mut keep = |replies: &mut Replies, attacks: u64| {
-            replies.attacks[index & (SLIDERS_MAX - 1)] = attacks;
+        for from in Squares(self.diagonals) {
+            let attacks = bishop(sliders, from, occupied);
+            lines[index & (SLIDERS_MAX - 1)] = attacks;
             index += 1;
-            replies.lines |= attacks;
-            replies.count += size(attacks & !them);
-        };
-        each(self.diagonals, |from| {
-            keep(self, bishop(sliders, from, occupied))
-        });
-        each(self.orthogonals, |from| {
-            keep(self, rook(sliders, from, occupied))
-        });
+            self.lines |= attacks;
+            self.count += size(attacks & !them);
+        }
+        for from in Squares(self.orthogonals) {
+            let attacks = rook(sliders, from, occupied);
+            lines[index & (SLIDERS_MAX - 1)] = attacks;
+            index += 1;
+            self.lines |= attacks;
+            self.count += size(attacks & !them);
+        }
         self.attacked |= self.lines;
     }
 
@@ -143,7 +153,7 @@ impl Replies {
         pinned: u64,
         king: Square,
     ) {
-        each(pinned, |from| {
+        for from in Squares(pinned) {
             let on_line = line(king, from).0 & !self.them;
             let set = bit(from);
             if set & board.pawns != 0 {
@@ -160,19 +170,7 @@ impl Replies {
                 self.attacked |= attacks;
                 self.count += size(attacks & on_line);
             }
-        });
-    }
-
-    /// Visits each unpinned bishop, rook and queen with what it attacks, queens twice.
-    #[inline(always)]
-    pub(super) fn each_slider(&self, mut visit: impl FnMut(Square, u64)) {
-        let mut index = 0;
-        let mut next = |from: Square| {
-            visit(from, self.attacks[index & (SLIDERS_MAX - 1)]);
-            index += 1;
-        };
-        each(self.diagonals, &mut next);
-        each(self.orthogonals, &mut next);
+        }
     }
 
     /// Squares which it changes something to leave.
@@ -205,24 +203,17 @@ impl Replies {
             except |= A_FILE << (from.index() & 7);
         }
         if left & self.lines != 0 {
-            each(
-                bishop(sliders, from, self.occupied) & self.diagonals,
-                |slider| {
-                    let more = bishop(sliders, slider, self.occupied ^ left)
-                        & !bishop(sliders, slider, self.occupied);
-                    gain = gain.wrapping_add(size(more & !self.them));
-                    except |= line(slider, from).0;
-                },
-            );
-            each(
-                rook(sliders, from, self.occupied) & self.orthogonals,
-                |slider| {
-                    let more = rook(sliders, slider, self.occupied ^ left)
-                        & !rook(sliders, slider, self.occupied);
-                    gain = gain.wrapping_add(size(more & !self.them));
-                    except |= line(slider, from).0;
-                },
-            );
+            let opened = self.occupied ^ left;
+            for slider in Squares(bishop(sliders, from, self.occupied) & self.diagonals) {
+                let more = bishop(sliders, slider, opened) & beyond(slider, from);
+                gain = gain.wrapping_add(size(more & !self.them));
+                except |= line(slider, from).0;
+            }
+            for slider in Squares(rook(sliders, from, self.occupied) & self.orthogonals) {
+                let more = rook(sliders, slider, opened) & beyond(slider, from);
+                gain = gain.wrapping_add(size(more & !self.them));
+                except |= line(slider, from).0;
+            }
         }
         Vacated {
             gain,
@@ -242,15 +233,15 @@ impl Replies {
     ) -> u64 {
         let set = bit(taken);
         let weight = if set & self.last != 0 { 4 } else { 1 };
-        let as_bishop = bishop(sliders, taken, self.occupied);
-        let as_rook = rook(sliders, taken, self.occupied);
         let as_knight = knight_attacks(taken).0;
-        let mut gain = size(as_bishop & self.diagonals)
-            + size(as_rook & self.orthogonals)
-            + size(as_knight & self.knights)
+        let mut gain = size(as_knight & self.knights)
             + weight * (size(set & self.west) + size(set & self.east));
-        let us = self.occupied ^ self.them;
+        if set & self.lines != 0 {
+            gain += size(bishop(sliders, taken, self.occupied) & self.diagonals)
+                + size(rook(sliders, taken, self.occupied) & self.orthogonals);
+        }
         if set & self.their_pawns != 0 {
+            let us = self.occupied ^ self.them;
             let moves = count_pawn_moves::<C::Other>(set, self.occupied, us, !0);
             return gain.wrapping_sub(moves);
         }
@@ -259,13 +250,12 @@ impl Replies {
             to = as_knight;
         }
         if set & board.diagonals != 0 {
-            to |= as_bishop;
+            to |= bishop(sliders, taken, self.occupied);
         }
         if set & board.orthogonals != 0 {
-            to |= as_rook;
+            to |= rook(sliders, taken, self.occupied);
         }
-        gain = gain.wrapping_sub(size(to & !self.them));
-        gain
+        gain.wrapping_sub(size(to & !self.them))
     }
 }
 

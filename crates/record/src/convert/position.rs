@@ -2,8 +2,8 @@
 
 use referee_api::v1;
 use referee_chess::{
-    Bitboard, CastlingMode, Color, FenIssue, Move, MoveError, MoveKind, Piece, Position, Role,
-    Square, chess960,
+    Bitboard, CastlingMode, Color, FenError, FenIssue, Move, MoveError, MoveKind, Piece, Position,
+    Role, Square, chess960,
 };
 use referee_laws::{Citation, Game, GameError, Profile, Start, Variant};
 
@@ -95,12 +95,18 @@ fn read_base(
             let mut fields = Fields::default();
             fields.length(&field, fen, limits::FEN_BYTES_MAX);
             fields.finish()?;
-            Position::from_fen(fen, mode).map_err(|error| Error::InvalidPosition {
-                field,
-                issues: issue_names(&error.issues),
-                description: error.to_string(),
-            })
+            Position::from_fen(fen, mode).map_err(|error| from_fen_error(field, &error))
         }
+    }
+}
+
+/// Returns the error of a FEN that cannot be read or played from.
+#[must_use]
+pub fn from_fen_error(field: String, error: &FenError) -> Error {
+    Error::InvalidPosition {
+        field,
+        issues: issue_names(&error.issues),
+        description: error.to_string(),
     }
 }
 

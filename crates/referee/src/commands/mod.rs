@@ -10,7 +10,9 @@ pub(crate) mod paper;
 pub(crate) mod perft;
 pub(crate) mod serve;
 pub(crate) mod store;
+pub(crate) mod token;
 pub(crate) mod verify;
+pub(crate) mod worker;
 
 use std::fs::File;
 use std::io::{self, Read};

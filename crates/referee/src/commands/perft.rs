@@ -3,8 +3,10 @@
 mod arguments;
 mod checkpoint;
 mod counting;
+mod memory;
 mod output;
 mod progress;
+mod remote;
 mod signals;
 mod suite;
 
@@ -18,6 +20,9 @@ pub(crate) use self::arguments::PerftArguments;
 impl PerftArguments {
     /// Counts until all is counted or a signal comes.
     pub(crate) fn run(self) -> Outcome {
+        if let (Some(server), Some(depth)) = (&self.server, self.depth) {
+            return remote::count(&self, server, depth);
+        }
         let cancelled = Arc::new(AtomicBool::new(false));
         signals::cancel_on_signal(Arc::clone(&cancelled)).map_err(Failure::Trouble)?;
         match (&self.suite, self.depth) {

@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use clap::Args;
 use referee_api::v1::game_service_client::GameServiceClient;
+use referee_api::v1::perft_service_client::PerftServiceClient;
 use referee_api::v1::store_service_client::StoreServiceClient;
+use referee_worker::Identity;
+use tonic::service::Interceptor as _;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Response, Status};
@@ -20,6 +23,7 @@ pub(crate) use self::trust::{Credential, TrustArguments};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::{
     BACKOFF_FIRST, BACKOFF_MAX, CALL_ATTEMPTS_MAX, CALL_SECONDS_MAX, CONNECT_SECONDS_MAX,
+    PING_INTERVAL, PING_TIMEOUT,
 };
 
 /// Which server a command asks.
@@ -38,6 +42,9 @@ pub(crate) struct ServerArguments {
     #[command(flatten)]
     trust: TrustArguments,
 }
+
+/// The perft jobs of a server.
+pub(crate) type Perft = PerftServiceClient<InterceptedService<Channel, Credential>>;
 
 /// The games of a server.
 pub(crate) type Games = GameServiceClient<InterceptedService<Channel, Credential>>;
@@ -120,6 +127,31 @@ impl Server {
         ))
     }
 
+    /// Connects to perft jobs.
+    pub(crate) async fn perft(&self) -> Result<Perft, Failure> {
+        let channel = self.connect().await?;
+        Ok(PerftServiceClient::with_interceptor(
+            channel,
+            self.credential(),
+        ))
+    }
+
+    /// Returns a channel that connects when it is first used, and again whenever the server was
+    /// lost, which shows by pings.
+    pub(crate) fn connect_lazily(&self) -> Channel {
+        let endpoint = self.endpoint.clone();
+        endpoint
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT)
+            .connect_lazy()
+    }
+
+    /// Returns what a worker says of who it is.
+    pub(crate) fn identity(&self) -> Identity {
+        let credential = self.credential();
+        Identity::new(move |request| credential.clone().call(request))
+    }
+
     async fn connect(&self) -> Result<Channel, Failure> {
         self.endpoint.connect().await.map_err(|error| {
             let mut text = format!("cannot reach {}: {error}", self.text);
@@ -193,6 +225,8 @@ fn way_out(reason: &str) -> Option<&'static str> {
         "SEQUENCE_MISMATCH" => "look at the game with `referee game show`, and decide again",
         "SEQUENCE_AHEAD" => "leave --after out to begin with the game as it stands",
         "BACKUP_REFUSED" => "see the log of the server, which names the folder",
+        "PERFT_JOBS_FULL" => "wait for a job to end, or cancel one and delete it",
+        "GENERATOR_UNKNOWN" => "run a worker of the version of the server",
         "REQUEST_ID_REUSED" => "leave --request-id out for an action that is new",
         "OVERLOADED" => "the server has as much work as it takes; try again in a while",
         "STORE_UNAVAILABLE" | "DEADLINE_EXCEEDED" | "SHUTTING_DOWN" => {

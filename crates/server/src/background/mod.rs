@@ -2,9 +2,11 @@
 //! cancelled, finishes what it has begun, and is joined.
 
 mod adjudicator;
+mod census;
 mod flags;
 mod heartbeat;
 mod log;
+mod perft;
 pub(crate) mod readiness;
 mod walk;
 
@@ -14,8 +16,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use referee_store::Store;
+use referee_telemetry::Metrics;
 
 use crate::games::Games;
+use crate::perft::PerftJobs;
 
 /// The jobs of a service.
 pub(crate) struct Background {
@@ -31,14 +35,24 @@ impl Background {
     /// # Errors
     ///
     /// Where the system has no thread for the signs of life.
-    pub(crate) fn start(games: &Arc<Games>, store: Arc<dyn Store>) -> std::io::Result<Background> {
+    pub(crate) fn start(
+        games: &Arc<Games>,
+        perft: &Arc<PerftJobs>,
+        store: Arc<dyn Store>,
+        metrics: &Arc<Metrics>,
+    ) -> std::io::Result<Background> {
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         tasks.spawn(flags::run(Arc::clone(games), stop.clone()));
         tasks.spawn(log::run(Arc::clone(games), stop.clone()));
         let questions = Arc::clone(&store);
         tasks.spawn(adjudicator::run(Arc::clone(games), questions, stop.clone()));
-        tasks.spawn(walk::run(Arc::clone(&games.registry), store, stop.clone()));
+        let census = census::run(Arc::clone(&store), Arc::clone(metrics), stop.clone());
+        tasks.spawn(census);
+        let (registry, damaged) = (Arc::clone(&games.registry), Arc::clone(metrics));
+        tasks.spawn(walk::run(registry, store, damaged, stop.clone()));
+        tasks.spawn(perft::advance(Arc::clone(perft), stop.clone()));
+        tasks.spawn(perft::sweep(Arc::clone(perft), stop.clone()));
         tasks.close();
         let heartbeat = heartbeat::Thread::start(Arc::clone(&games.heartbeat), stop.clone())?;
         Ok(Background {

@@ -1,4 +1,4 @@
-//! Whether the service can do its work, told to those who ask its health.
+//! Whether the service can do its work, told to those who ask its health and at the admin listener.
 //!
 //! The store is asked each second, and the sign of life of this process, which is written each
 //! second, is the proof that it writes. One bad answer is enough to be no longer ready; it takes
@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use referee_store::{Ready, Store};
+use referee_telemetry::Telemetry;
 use tokio_util::sync::CancellationToken;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
@@ -16,17 +17,21 @@ use crate::limits;
 
 /// The names that health is asked for, each with whether the store is needed for it: the empty one
 /// for the whole server, each service, and two for probes. A process that cannot write is alive.
-const HEALTH_NAMES: [(&str, bool); 6] = [
+const HEALTH_NAMES: [(&str, bool); 9] = [
     ("", true),
     ("referee.v1.RulesService", false),
     ("referee.v1.GameService", true),
     ("referee.v1.StoreService", true),
+    ("referee.v1.PerftService", true),
+    ("referee.worker.v1.WorkerService", true),
+    ("referee.v1.TokenService", true),
     ("readiness", true),
     ("liveness", false),
 ];
 
 /// Tells that the service begins.
-pub(crate) async fn begin(health: &HealthReporter) {
+pub(crate) async fn begin(health: &HealthReporter, telemetry: &Telemetry) {
+    show(telemetry, None);
     for (name, _) in HEALTH_NAMES {
         health.set_service_status(name, status(true)).await;
     }
@@ -37,6 +42,7 @@ pub(crate) async fn run(
     store: Arc<dyn Store>,
     heartbeat: Arc<Heartbeat>,
     health: HealthReporter,
+    telemetry: Telemetry,
     stop: CancellationToken,
 ) {
     let mut state = State::default();
@@ -56,17 +62,28 @@ pub(crate) async fn run(
             Some(fault) => tracing::error!(fault, "the service is not ready"),
             None => tracing::info!("the service is ready again"),
         }
+        show(&telemetry, fault.as_deref());
         for (name, needs_store) in HEALTH_NAMES {
             if needs_store {
                 health.set_service_status(name, status(is_ready)).await;
             }
         }
     }
+    show(&telemetry, Some("the service is shutting down"));
     for (name, _) in HEALTH_NAMES {
         // A process that drains is alive.
         if name != "liveness" {
             health.set_service_status(name, status(false)).await;
         }
+    }
+}
+
+/// Shows whether the service is ready, and why it is not.
+fn show(telemetry: &Telemetry, fault: Option<&str>) {
+    telemetry.metrics().set_ready(fault.is_none());
+    match fault {
+        None => telemetry.readiness().begin(),
+        Some(fault) => telemetry.readiness().end(fault),
     }
 }
 

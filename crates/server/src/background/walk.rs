@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use referee_store::{Course, GameKey, Upkeep, VerifyCursor, VerifyPage};
+use referee_telemetry::Metrics;
 use tokio_util::sync::CancellationToken;
 
 use crate::games::GameRegistry;
@@ -16,10 +17,12 @@ use crate::limits;
 pub(super) async fn run(
     registry: Arc<GameRegistry>,
     upkeep: Arc<dyn Upkeep>,
+    metrics: Arc<Metrics>,
     stop: CancellationToken,
 ) {
     let (mut from, mut damaged) = (VerifyCursor::games(), Damaged::default());
     let mut pause = limits::WALK_INTERVAL;
+    damaged.show(&metrics);
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -30,6 +33,7 @@ pub(super) async fn run(
         match upkeep.verify(&from, course).await {
             Ok(part) => {
                 damaged.note(&registry, &part);
+                damaged.show(&metrics);
                 from = part.next.unwrap_or_else(|| {
                     pause = limits::WALK_PAUSE;
                     VerifyCursor::games()
@@ -51,6 +55,12 @@ struct Damaged {
 }
 
 impl Damaged {
+    /// Shows how much was found.
+    fn show(&self, metrics: &Metrics) {
+        metrics.set_damaged("game", self.games.len() as u64);
+        metrics.set_damaged("other", self.others.len() as u64);
+    }
+
     /// Tells of what was not told of yet.
     fn note(&mut self, registry: &GameRegistry, part: &VerifyPage) {
         for finding in &part.findings {

@@ -20,6 +20,7 @@ use super::submit::{Arrival, submit};
 use super::timekeeper::Timekeeper;
 use super::writer::{Turn, append_of, due_by_service, request_key};
 use crate::error::ServiceError;
+use crate::measures::Counted;
 use crate::salt;
 
 /// An action, as a message and as the rules know it.
@@ -96,6 +97,7 @@ async fn write_together(
         events,
         after,
         asks,
+        counted,
     } = judged;
     // A write is queued when the call returns, so they are in their order.
     let appends = appends.into_iter();
@@ -103,8 +105,12 @@ async fn write_together(
         .map(|append| registry.records().append(append))
         .collect();
     let mut are_stored = true;
-    for ack in acks {
-        are_stored &= matches!(ack.await, Ok(Appended::Stored { .. }));
+    for (ack, counted) in acks.into_iter().zip(counted) {
+        let is_stored = matches!(ack.await, Ok(Appended::Stored { .. }));
+        if is_stored {
+            counted.count(&writer.metrics);
+        }
+        are_stored &= is_stored;
     }
     if asks {
         writer.asked();
@@ -126,6 +132,7 @@ struct Judged {
     after: RecordedGame,
     /// Whether any leaves a question.
     asks: bool,
+    counted: Vec<Counted>,
 }
 
 impl Judged {
@@ -144,6 +151,7 @@ impl Judged {
                 chain: game.chain,
             },
             asks: false,
+            counted: Vec::with_capacity(actions.len()),
         };
         for (message, submitted) in actions {
             let before = &judged.after;
@@ -153,6 +161,7 @@ impl Judged {
                 return Ok(None);
             };
             let judgment = before.folded.game.judge(&submitted.action, now);
+            let counted = Counted::of(&judgment);
             let pending = build_event(&before.folded, message, judgment, at_us, by, salt::draw)?;
             let PendingEvent {
                 response,
@@ -168,6 +177,7 @@ impl Judged {
             let chain = referee_store::chain::next(&before.chain, bytes);
             judged.events.push(sent_of(event, &write));
             judged.asks |= asks;
+            judged.counted.push(counted);
             let hash = hash_action(message);
             let write = due_by_service(write, ahead_us);
             let append = append_of(&key, before, request_key(message), hash, write);

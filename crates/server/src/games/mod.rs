@@ -27,6 +27,7 @@ use referee_api::v1;
 use referee_record::convert::action::Submitted;
 use referee_record::{Finding, FoldedGame};
 use referee_store::{GameKey, NewGame, ReplicaId, Store, Tombstone};
+use referee_telemetry::Metrics;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -87,6 +88,7 @@ impl Games {
         cache: CacheLimits,
         tracker: TaskTracker,
         solvers: &Solvers,
+        metrics: &Arc<Metrics>,
     ) -> Result<Games, ServiceError> {
         let heartbeat = Heartbeat::begin(store.clone(), Arc::clone(&clock), replica).await?;
         let heartbeat = Arc::new(heartbeat);
@@ -97,7 +99,12 @@ impl Games {
         let registry = Arc::new(GameRegistry::new(store.clone(), cache, feeds, log, folds));
         let asked = Arc::new(Notify::new());
         let judgments = solvers.pool(limits::JUDGMENTS_AT_ONCE_MAX, limits::JUDGMENTS_WAITING_MAX);
-        let writer = Writer::new(Arc::clone(&registry), judgments, Arc::clone(&asked));
+        let writer = Writer {
+            registry: Arc::clone(&registry),
+            judgments,
+            asked: Arc::clone(&asked),
+            metrics: Arc::clone(metrics),
+        };
         let keeper = Timekeeper::new(
             writer,
             Arc::clone(&clock),

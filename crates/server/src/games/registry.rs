@@ -13,6 +13,7 @@ use referee_record::{FoldedGame, PendingWrite};
 use referee_store::{
     AppendError, Created, Fault, GameKey, GameRow, Games, NewGame, PrivateText, StoredEntry,
 };
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::cache::GameCache;
 use super::feed::{DELETED, Feeds, Interest, RecordedEvent};
@@ -29,6 +30,8 @@ pub(crate) struct GameRegistry {
     feeds: Arc<Feeds>,
     log: LogFollower,
     pool: WorkPool,
+    /// The places of reads that are long or many, which leave some to short questions.
+    bulk: Semaphore,
 }
 
 impl GameRegistry {
@@ -45,7 +48,19 @@ impl GameRegistry {
             feeds,
             log,
             pool,
+            bulk: Semaphore::new(limits::BULK_READS_AT_ONCE_MAX),
         }
+    }
+
+    /// Waits for a turn to read what is long, or what many ask for at once: pages of records and of
+    /// lists. Who asks one question does not wait behind them.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::ShuttingDown`] where there are no turns any more.
+    pub(crate) async fn bulk_turn(&self) -> Result<SemaphorePermit<'_>, ServiceError> {
+        let turn = self.bulk.acquire().await;
+        turn.map_err(|_| ServiceError::ShuttingDown)
     }
 
     /// The records themselves.
@@ -277,7 +292,9 @@ impl GameRegistry {
             return Ok(events);
         }
         let limit = limits::FEED_EVENTS_MAX;
+        let turn = self.bulk_turn().await?;
         let entries = self.games.entries(&interest.key, after, limit).await?;
+        drop(turn);
         let events = entries
             .into_iter()
             .map(recorded_event)

@@ -7,6 +7,7 @@ use referee_record::convert::action::Submitted;
 use referee_record::convert::clocks::time_of;
 use referee_record::{Finding, hash_action};
 use referee_store::GameKey;
+use referee_telemetry::Acknowledged;
 
 use super::slot::{GameSlot, RecordedGame};
 use super::timekeeper::Timekeeper;
@@ -166,7 +167,12 @@ async fn find_answer(
     let request = request_key(&submission.message);
     let records = keeper.writer.registry.records();
     match records.answer(key, &request).await? {
-        Some(answer) => submission.read_answer(&answer).map(Some),
+        Some(answer) => {
+            let answer = submission.read_answer(&answer)?;
+            let metrics = &keeper.writer.metrics;
+            metrics.count_action(Acknowledged::Repeated);
+            Ok(Some(answer))
+        }
         None => Ok(None),
     }
 }

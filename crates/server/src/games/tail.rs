@@ -94,6 +94,11 @@ impl LogTail {
         Ok(tail)
     }
 
+    /// Returns the place after everything that was handed out.
+    pub(crate) fn cursor(&self) -> &LogCursor {
+        &self.cursor
+    }
+
     /// Waits for the next thing to send.
     ///
     /// # Errors
@@ -139,12 +144,14 @@ impl LogTail {
     async fn read(&mut self) -> Result<bool, ServiceError> {
         let limit = limits::WATCHED_ENTRIES_READ_MAX;
         let WatchedGames { platform, labels } = &self.games;
+        let turn = self.registry.bulk_turn().await?;
         let log = self.registry.log().log();
         let page = log.tail(platform, labels, &self.next, limit).await;
         let page = page.map_err(|error| match error {
             ReadError::Invalid(_) => lost(&self.next.to_string()),
             ReadError::Fault(fault) => fault.into(),
         })?;
+        drop(turn);
         let goes_on = page.next != self.next;
         self.next = page.next;
         self.waiting = page.entries.into();

@@ -54,7 +54,16 @@ impl House {
         };
         let (clock, tasks) = (Arc::new(self.clock.clone()), TaskTracker::new());
         let (store, solvers) = (self.store.clone(), Solvers::default());
-        let games = Games::begin(store, clock, ReplicaId(number), cache, tasks, &solvers);
+        let metrics = Arc::default();
+        let games = Games::begin(
+            store,
+            clock,
+            ReplicaId(number),
+            cache,
+            tasks,
+            &solvers,
+            &metrics,
+        );
         games.await.expect("the store works")
     }
 

@@ -235,6 +235,7 @@ impl Timekeeper {
             });
             if let Some(fallen) = fallen {
                 self.record_flag(&turn, &game, fallen).await?;
+                self.count_flag(fallen.1, ahead_us);
                 continue;
             }
             if let Some(at_us) = game
@@ -259,6 +260,13 @@ impl Timekeeper {
             }
         }
         Err(ServiceError::overloaded())
+    }
+
+    /// Counts by how much later than it could be a flag was on record that fell at a deadline.
+    fn count_flag(&self, deadline: Time, ahead_us: i64) {
+        let settled_us = time_us(deadline).saturating_add(us(limits::FLAG_SETTLING));
+        let late_us = self.now_us().saturating_add(ahead_us) - settled_us;
+        self.writer.metrics.count_flag(late_us as f64 / 1e6);
     }
 
     /// Looks at a clock, and again later where that fails, so that one game does not stand in the

@@ -18,11 +18,13 @@ use referee_store::{
     Answer, AnswerBody, Append, AppendError, Appended, GameKey, PrivateText, RequestKey, Write,
     whole,
 };
+use referee_telemetry::{Acknowledged, Metrics};
 use tokio::sync::{MutexGuard, Notify};
 
 use super::registry::GameRegistry;
 use super::slot::{GameSlot, RecordedGame};
 use crate::error::ServiceError;
+use crate::measures::Counted;
 use crate::pool::WorkPool;
 use crate::salt;
 
@@ -100,22 +102,11 @@ pub(crate) struct Writer {
     /// Where judgments run that may take the mate solver.
     pub(super) judgments: WorkPool,
     /// Told when a question was left for the adjudicator.
-    asked: Arc<Notify>,
+    pub(super) asked: Arc<Notify>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Writer {
-    pub(crate) fn new(
-        registry: Arc<GameRegistry>,
-        judgments: WorkPool,
-        asked: Arc<Notify>,
-    ) -> Writer {
-        Writer {
-            registry,
-            judgments,
-            asked,
-        }
-    }
-
     /// Judges an action on a game, and answers when what came of it is on disk; `None` where
     /// another process was faster, so that the game has to be read and the action judged again.
     pub(crate) async fn write(
@@ -128,6 +119,7 @@ impl Writer {
         let slot = turn.slot;
         let is_finding = submission.action.seat == Seat::Referee;
         let judgment = self.judge(game, &submission.action, when.game).await?;
+        let counted = Counted::of(&judgment);
         let (message, by) = (&submission.message, &submission.principal);
         let at_us = when.event_us;
         let pending = build_event(&game.folded, message, judgment, at_us, by, salt::draw)?;
@@ -149,6 +141,7 @@ impl Writer {
         let append = append_of(&slot.key, game, request, hash, write);
         match self.registry.records().append(append).await {
             Ok(Appended::Stored { chain, .. }) => {
+                counted.count(&self.metrics);
                 if let Some(folded) = after {
                     let game = RecordedGame { folded, chain };
                     self.registry.go_on(slot, game, sent);
@@ -163,7 +156,9 @@ impl Writer {
                     // Another process has recorded it, so the copy is out of date.
                     slot.found_at(game.folded.sequence, answer.sequence);
                 }
-                submission.read_answer(&answer).map(Some)
+                let answer = submission.read_answer(&answer)?;
+                self.metrics.count_action(Acknowledged::Repeated);
+                Ok(Some(answer))
             }
             Err(AppendError::Moved { actual, .. }) => {
                 slot.found_at(game.folded.sequence, actual);

@@ -43,6 +43,22 @@ impl MateQuestions {
     }
 }
 
+/// How many positions a question may visit: one budget for each side that it asks about.
+pub(super) fn positions_asked(request: &v1::CanMateRequest) -> u64 {
+    let sides = match request.side() {
+        v1::Color::Unspecified => 2,
+        v1::Color::White | v1::Color::Black => 1,
+    };
+    sides * nodes_of(request).min(limits::MATE_NODES_MAX)
+}
+
+fn nodes_of(request: &v1::CanMateRequest) -> u64 {
+    match request.budget_nodes {
+        0 => limits::MATE_NODES_DEFAULT,
+        nodes => nodes,
+    }
+}
+
 fn answer(
     request: &v1::CanMateRequest,
     cancel: &dyn Fn() -> bool,
@@ -61,10 +77,7 @@ fn answer(
         );
     }
     fields.finish()?;
-    let nodes = match request.budget_nodes {
-        0 => limits::MATE_NODES_DEFAULT,
-        nodes => nodes,
-    };
+    let nodes = nodes_of(request);
     let game = read_game("position", position, profile)?;
     let of = |color: Color| {
         let is_asked = side.is_none_or(|side| side == color);

@@ -28,7 +28,7 @@ pub(super) async fn create(
         "" => Uuid::new_v4().to_string(),
         id => id.to_owned(),
     };
-    let key = caller.key(id);
+    let key = caller.key(id)?;
     let create_time_us = service.games.now_us();
     let position = request.game.as_ref();
     let position = position.and_then(|game| game.initial_position.as_ref());

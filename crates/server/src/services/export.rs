@@ -31,7 +31,10 @@ impl Export {
         key: &GameKey,
         record_key: Option<Arc<RecordKey>>,
     ) -> Result<Export, ServiceError> {
-        let Some(row) = games.registry.records().game(key).await? else {
+        let turn = games.registry.bulk_turn().await?;
+        let row = games.registry.records().game(key).await?;
+        drop(turn);
+        let Some(row) = row else {
             return Err(games.registry.missing(key).await);
         };
         Ok(Export {
@@ -55,6 +58,7 @@ impl Export {
 
     async fn send(&self, sender: &Sender<v1::ExportGameResponse>) -> Result<(), Broken> {
         let row = &self.row;
+        let _held = sender.hold(row.genesis.len());
         let tell = async |kind| {
             let message = v1::ExportGameResponse { kind: Some(kind) };
             sender.send(message).await.map_err(|_gone| Broken::Gone)
@@ -76,11 +80,16 @@ impl Export {
         .await?;
         let mut sequence = 0;
         while sequence < row.sequence {
-            let records = self.games.registry.records();
-            let page = records
+            let registry = &self.games.registry;
+            let turn = registry.bulk_turn().await?;
+            let page = registry
+                .records()
                 .entries(&row.key, sequence, limits::EXPORT_ENTRIES_READ_MAX)
                 .await
                 .map_err(ServiceError::from)?;
+            drop(turn);
+            // It waits here for a reader that may be slow.
+            let _held = sender.hold(page.iter().map(|entry| entry.bytes.len()).sum());
             if page.is_empty() {
                 return Err(match self.games.registry.missing(&row.key).await {
                     // It went while it was read.

@@ -38,10 +38,10 @@ pub(super) async fn begin(
             "is required: the name of a game, or a filter",
         )),
         Some(Chosen::Name(name)) => {
-            let key = GamesService::key(caller, "name", &name)?;
+            let key = service.key(caller, "name", &name).await?;
             let game = service.games.read(&key).await?;
             let text = text::write(service, &key, game).await?;
-            service.streams.open(caller.line(), |sender| async move {
+            service.streams.open(caller, |sender| async move {
                 tokio::select! {
                     _ = export.send(&sender, &key, text) => {}
                     () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
@@ -50,10 +50,11 @@ pub(super) async fn begin(
         }
         Some(Chosen::Filter(filter)) => {
             let mut fields = Fields::default();
-            let filter = read_filter(Some(&filter), &mut fields);
+            let mut filter = read_filter(Some(&filter), &mut fields);
             fields.finish()?;
+            filter.labels = caller.list_labels(filter.labels)?;
             let platform = caller.platform().to_owned();
-            service.streams.open(caller.line(), |sender| async move {
+            service.streams.open(caller, |sender| async move {
                 let ended = tokio::select! {
                     ended = export.send_all(&sender, &platform, &filter) => ended,
                     () = stop.cancelled() => Err(Broken::Service(ServiceError::ShuttingDown)),
@@ -100,8 +101,10 @@ impl Export {
         let mut is_first = true;
         loop {
             let wanted = limits::PGN_EXPORT_GAMES_READ_MAX;
+            let turn = registry.bulk_turn().await?;
             let page = registry.records().list(platform, filter, cursor, wanted);
             let page = page.await.map_err(ServiceError::from)?;
+            drop(turn);
             for row in page.games {
                 let game = match registry.read_once(&row.key).await {
                     // It was deleted after it was found.

@@ -10,6 +10,7 @@ use referee_record::{Fields, read_update};
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 
+use super::permit::{check_action, note_refusal};
 use super::service::GamesService;
 use super::{create, export, export_pgn, import_pgn, listing, play, watch, watch_games};
 use crate::error::ServiceError;
@@ -43,7 +44,7 @@ impl v1::game_service_server::GameService for GamesService {
         request: Request<v1::GetGameRequest>,
     ) -> Result<Response<v1::GetGameResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let key = Self::key(&caller, "name", &request.get_ref().name)?;
+        let key = self.key(&caller, "name", &request.get_ref().name).await?;
         let game = self.games.read(&key).await?;
         // On the time line of the game, with which its clocks are compared.
         let ahead_us = self.games.keeper.ahead_us(&game.folded);
@@ -59,8 +60,8 @@ impl v1::game_service_server::GameService for GamesService {
         request: Request<v1::ListGamesRequest>,
     ) -> Result<Response<v1::ListGamesResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let records = self.games.registry.records();
-        let listed = listing::list(records, &caller, request.get_ref()).await?;
+        let registry = &self.games.registry;
+        let listed = listing::list(registry, &caller, request.get_ref()).await?;
         Ok(Response::new(listed))
     }
 
@@ -69,8 +70,7 @@ impl v1::game_service_server::GameService for GamesService {
         request: Request<v1::ListGameEventsRequest>,
     ) -> Result<Response<v1::ListGameEventsResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let registry = &self.games.registry;
-        let listed = listing::list_events(registry, &caller, request.get_ref()).await?;
+        let listed = listing::list_events(self, &caller, request.get_ref()).await?;
         Ok(Response::new(listed))
     }
 
@@ -87,7 +87,7 @@ impl v1::game_service_server::GameService for GamesService {
         };
         let request = request.into_inner();
         tracing::Span::current().record("request_id", &request.request_id);
-        let key = Self::key(&caller, "name", &request.name)?;
+        let key = self.key(&caller, "name", &request.name).await?;
         let update = read_update(&request).map_err(ServiceError::from)?;
         let (named, id) = (key.clone(), request.request_id);
         let event = self.games.update(key, id, update, arrival).await?;
@@ -106,7 +106,7 @@ impl v1::game_service_server::GameService for GamesService {
         let caller = Caller::of(&request)?;
         let request = request.into_inner();
         tracing::Span::current().record("request_id", &request.request_id);
-        let key = Self::key(&caller, "name", &request.name)?;
+        let key = self.key(&caller, "name", &request.name).await?;
         let mut fields = Fields::default();
         fields.request_id("request_id", &request.request_id);
         fields.finish().map_err(ServiceError::from)?;
@@ -129,13 +129,15 @@ impl v1::game_service_server::GameService for GamesService {
             principal: Arc::clone(caller.principal()),
         };
         let request = request.into_inner();
-        let key = Self::key(&caller, "name", &request.name)?;
+        let key = self.key(&caller, "name", &request.name).await?;
         let message = request
             .action
             .ok_or_else(|| ServiceError::field("action", "is required"))?;
         tracing::Span::current().record("request_id", &message.request_id);
+        check_action(&caller, &message)?;
         let submitted = read_action(&message).map_err(ServiceError::from)?;
         let answer = self.games.submit(key, message, submitted, arrival).await?;
+        note_refusal(&caller, &answer);
         Ok(Response::new(answer))
     }
 
@@ -208,13 +210,13 @@ impl v1::game_service_server::GameService for GamesService {
     ) -> Result<Response<Self::ExportGameStream>, Status> {
         self.check_running()?;
         let caller = Caller::of(&request)?;
-        let key = Self::key(&caller, "name", &request.get_ref().name)?;
+        let key = self.key(&caller, "name", &request.get_ref().name).await?;
         let export =
             export::Export::begin(Arc::clone(&self.games), &key, self.record_key.clone()).await?;
         let stop = self.stop.clone();
         let outgoing = self
             .streams
-            .open(caller.line(), |sender| export.run(sender, stop))?;
+            .open(&caller, |sender| export.run(sender, stop))?;
         Ok(Response::new(outgoing))
     }
 }

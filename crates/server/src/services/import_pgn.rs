@@ -34,7 +34,7 @@ pub(super) async fn import(
         // A repetition has to find the game again, so its name cannot be a new one each time.
         return Err(ServiceError::field("game_id", "is required for an import"));
     }
-    let key = caller.key(request.game_id.clone());
+    let key = caller.key(request.game_id.clone())?;
     let _turn = service.imports.wait().await?;
     let read = move |is_unwanted: &dyn Fn() -> bool| read_import(&request, is_unwanted);
     let read = service.pool.run_while_wanted(read).await??;

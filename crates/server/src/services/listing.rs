@@ -5,7 +5,7 @@ use referee_api::v1;
 use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::read_moment;
 use referee_record::{Error, Fields, check_labels, write_summary};
-use referee_store::{Games, ListCursor, ListFilter};
+use referee_store::{ListCursor, ListFilter};
 use sha2::{Digest, Sha256};
 
 use crate::error::ServiceError;
@@ -17,7 +17,7 @@ use super::service::GamesService;
 
 /// Lists games, newest first. Nothing is read game by game: each row has what is shown of it.
 pub(super) async fn list(
-    records: &dyn Games,
+    registry: &GameRegistry,
     caller: &Caller,
     request: &v1::ListGamesRequest,
 ) -> Result<v1::ListGamesResponse, ServiceError> {
@@ -28,9 +28,10 @@ pub(super) async fn list(
         limits::GAMES_PAGE_MAX,
     );
     check_token(&request.page_token, &mut fields);
-    let filter = read_filter(request.filter.as_ref(), &mut fields);
+    let mut filter = read_filter(request.filter.as_ref(), &mut fields);
     fields.finish()?;
-    let scope = filter_scope(request.filter.as_ref());
+    let scope = filter_scope(caller, request.filter.as_ref());
+    filter.labels = caller.list_labels(filter.labels)?;
     let mut cursor = match read_token(&request.page_token, &scope)?.as_deref() {
         None => None,
         Some(&[create_time_us, id]) => Some(ListCursor { create_time_us, id }),
@@ -41,8 +42,12 @@ pub(super) async fn list(
     // A few rows at a time keep the cursor at the last game that fits the page.
     while games.len() < size && bytes < limits::PAGE_BYTES_MAX {
         let wanted = (size - games.len()).min(limits::GAMES_READ_MAX);
-        let page = records.list(caller.platform(), &filter, cursor, wanted);
+        let turn = registry.bulk_turn().await?;
+        let page = registry
+            .records()
+            .list(caller.platform(), &filter, cursor, wanted);
         let page = page.await?;
+        drop(turn);
         cursor = page.next;
         for row in &page.games {
             let last = row.last_entry.as_ref().map(|entry| &entry.bytes[..]);
@@ -77,11 +82,11 @@ pub(super) async fn list(
 
 /// Lists the events of a game, oldest first.
 pub(super) async fn list_events(
-    registry: &GameRegistry,
+    service: &GamesService,
     caller: &Caller,
     request: &v1::ListGameEventsRequest,
 ) -> Result<v1::ListGameEventsResponse, ServiceError> {
-    let key = GamesService::key(caller, "parent", &request.parent)?;
+    let key = service.key(caller, "parent", &request.parent).await?;
     let mut fields = Fields::default();
     let size = fields.page_size(
         request.page_size,
@@ -90,12 +95,13 @@ pub(super) async fn list_events(
     );
     check_token(&request.page_token, &mut fields);
     fields.finish()?;
-    let scope = format!("events/{}", key.game);
+    let scope = format!("events/{}", short_hash(caller, key.game.as_bytes()));
     let mut after = match read_token(&request.page_token, &scope)?.as_deref() {
         None => 0,
         Some(&[after]) if after >= 0 => after,
         Some(_) => return Err(ServiceError::InvalidPageToken),
     };
+    let registry = &service.games.registry;
     let records = registry.records();
     let Some(head) = records.head(&key).await? else {
         return Err(registry.missing(&key).await);
@@ -104,7 +110,9 @@ pub(super) async fn list_events(
     let mut events: Vec<v1::GameEvent> = Vec::new();
     let mut bytes = 0;
     'pages: while events.len() < size {
+        let turn = registry.bulk_turn().await?;
         let page = records.entries(&key, after, size - events.len()).await?;
+        drop(turn);
         if page.is_empty() {
             break;
         }
@@ -164,30 +172,42 @@ pub(super) fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields)
     }
 }
 
-/// What a list of games is about: a token of one filter is none for another.
-fn filter_scope(filter: Option<&v1::GameFilter>) -> String {
-    let bytes = filter.map(Message::encode_to_vec).unwrap_or_default();
-    let hash = Sha256::digest(bytes);
-    let hash: String = hash
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("games/{hash}")
+/// What a list of games is about.
+fn filter_scope(caller: &Caller, filter: Option<&v1::GameFilter>) -> String {
+    scope_of("games", caller, &filter.cloned().unwrap_or_default())
 }
 
-fn check_token(token: &str, fields: &mut Fields) {
+/// What a list is about: a token of one filter is none for another, nor one of one platform for
+/// another.
+pub(super) fn scope_of(what: &str, caller: &Caller, filter: &impl Message) -> String {
+    format!("{what}/{}", short_hash(caller, &filter.encode_to_vec()))
+}
+
+/// Tells apart what a page token is about, by the platform and something else.
+fn short_hash(caller: &Caller, of: &[u8]) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update((caller.platform().len() as u64).to_be_bytes());
+    hasher.update(caller.platform());
+    hasher.update(of);
+    let hash = hasher.finalize();
+    hash.iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+pub(super) fn check_token(token: &str, fields: &mut Fields) {
     fields.length("page_token", token, limits::PAGE_TOKEN_BYTES_MAX);
 }
 
 /// Writes a page token: opaque to callers, bound to what is listed.
-fn write_token(scope: &str, parts: &[i64]) -> String {
+pub(super) fn write_token(scope: &str, parts: &[i64]) -> String {
     let parts: Vec<String> = parts.iter().map(|part| format!("{part:x}")).collect();
     format!("{scope}:{}", parts.join(":"))
 }
 
 /// Reads a page token; the empty one begins with the first page.
-fn read_token(token: &str, scope: &str) -> Result<Option<Vec<i64>>, ServiceError> {
+pub(super) fn read_token(token: &str, scope: &str) -> Result<Option<Vec<i64>>, ServiceError> {
     if token.is_empty() {
         return Ok(None);
     }

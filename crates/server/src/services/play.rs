@@ -11,8 +11,10 @@ use referee_store::GameKey;
 use tonic::Streaming;
 use tracing::Instrument;
 
+use super::permit::{check_action, check_seat, note_refusal};
+use super::place::Place;
 use super::service::{GamesService, check_after, read_corrections, read_heartbeat};
-use super::watch::{EVENT_FIELD, game_end, heartbeat};
+use super::watch::{EVENT_FIELD, game_end, heartbeat, note_place};
 use crate::error::ServiceError;
 use crate::games::{Arrival, Follower, Games, Update, Wish};
 use crate::limits;
@@ -25,24 +27,28 @@ pub(super) fn open(
     mut actions: Streaming<v1::PlayGameRequest>,
 ) -> Result<Outgoing<Frame>, ServiceError> {
     service.check_running()?;
-    let (games, stop) = (service.games.clone(), service.stop.clone());
+    let (own, stop) = (service.clone(), service.stop.clone());
+    let (stands_on, place) = (caller.clone(), Place::default());
     let line = caller.line().clone();
-    service.streams.open(&line, |sender| async move {
+    let streams = &service.streams;
+    streams.open_pending(&stands_on, |sender| async move {
+        let games = &own.games;
         let played = async {
             let joined = tokio::select! {
-                joined = Join::read(&games, &caller, &mut actions) => joined,
+                joined = Join::read(&own, &caller, &mut actions) => joined,
                 () = games.clock.sleep(limits::FIRST_MESSAGE_TIMEOUT) => {
                     Err(ServiceError::DeadlineExceeded)
                 }
             };
-            match joined {
-                Ok(join) => play(&games, &caller, join, actions, &sender).await,
+            let begun = joined.and_then(|join| sender.begin().map(|()| join));
+            match begun {
+                Ok(join) => play(games, &caller, join, actions, (&sender, &place)).await,
                 Err(error) => sender.fail(error).await,
             }
         };
         tokio::select! {
             () = played => {}
-            () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
+            by = line.ended(&stop) => sender.fail(place.end(by)).await,
             () = sender.closed() => {}
         }
     })
@@ -58,7 +64,7 @@ struct Join {
 impl Join {
     /// Reads the first message of a stream.
     async fn read(
-        games: &Games,
+        service: &GamesService,
         caller: &Caller,
         actions: &mut Streaming<v1::PlayGameRequest>,
     ) -> Result<Join, ServiceError> {
@@ -71,7 +77,7 @@ impl Join {
                 });
             }
         };
-        let key = GamesService::key(caller, "join.name", &first.name)?;
+        let key = service.key(caller, "join.name", &first.name).await?;
         let mut fields = Fields::default();
         let seat = fields.choice("join.seat", first.seat);
         if !matches!(seat, v1::Seat::White | v1::Seat::Black | v1::Seat::Arbiter) {
@@ -91,7 +97,8 @@ impl Join {
             heartbeat,
             corrections,
         };
-        let follower = games.follow(&key, wish).await?;
+        check_seat(caller, "join.seat", seat)?;
+        let follower = service.games.follow(&key, wish).await?;
         Ok(Join {
             key,
             seat,
@@ -120,7 +127,7 @@ async fn play(
     caller: &Caller,
     join: Join,
     mut actions: Streaming<v1::PlayGameRequest>,
-    sender: &Sender<Frame>,
+    (sender, place): (&Sender<Frame>, &Place),
 ) {
     let Join {
         key,
@@ -130,6 +137,7 @@ async fn play(
     // The action that is being judged; what happens meanwhile is sent all the same.
     let mut judged: Option<Judged<'_>> = None;
     loop {
+        note_place(&follower, place);
         tokio::select! {
             // What has happened is sent before the next action is looked at.
             biased;
@@ -165,7 +173,7 @@ async fn play(
                         principal: Arc::clone(caller.principal()),
                     };
                     let span = tracing::info_span!("action", request_id = action.request_id);
-                    let answer = answer(games, &key, seat, action, arrival);
+                    let answer = answer(games, (caller, &key, seat), action, arrival);
                     judged = Some(Box::pin(answer.instrument(span)));
                 }
                 Ok(Some(v1::play_game_request::Kind::Join(_))) => {
@@ -194,16 +202,16 @@ async fn wait_for(judged: &mut Option<Judged<'_>>) -> v1::ActionAnswer {
 /// Puts an action to the referee, and answers whatever comes of it.
 async fn answer(
     games: &Games,
-    key: &GameKey,
-    seat: v1::Seat,
+    (caller, key, seat): (&Caller, &GameKey, v1::Seat),
     action: v1::Action,
     arrival: Arrival,
 ) -> v1::ActionAnswer {
     let request_id = action.request_id.clone();
     let judged = if action.seat == i32::from(seat) {
-        match read_action(&action) {
+        let allowed = check_action(caller, &action);
+        match allowed.and_then(|()| read_action(&action).map_err(ServiceError::from)) {
             Ok(submitted) => games.submit(key.clone(), action, submitted, arrival).await,
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     } else {
         Err(ServiceError::field(
@@ -212,12 +220,15 @@ async fn answer(
         ))
     };
     match judged {
-        Ok(response) => v1::ActionAnswer {
-            request_id,
-            ruling: response.ruling,
-            error: None,
-            sequence: response.sequence,
-        },
+        Ok(response) => {
+            note_refusal(caller, &response);
+            v1::ActionAnswer {
+                request_id,
+                ruling: response.ruling,
+                error: None,
+                sequence: response.sequence,
+            }
+        }
         Err(error) => v1::ActionAnswer {
             request_id,
             ruling: None,

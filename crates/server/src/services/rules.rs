@@ -14,7 +14,7 @@ use referee_record::convert::ruling::write_adjudication;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::can_mate::MateQuestions;
+use super::can_mate::{MateQuestions, positions_asked};
 use super::verify_games::Verifier;
 use crate::error::ServiceError;
 use crate::limits;
@@ -90,9 +90,10 @@ impl v1::rules_service_server::RulesService for RulesService {
         &self,
         request: Request<v1::CanMateRequest>,
     ) -> Result<Response<v1::CanMateResponse>, Status> {
-        Ok(Response::new(
-            self.mates.answer(request.into_inner()).await?,
-        ))
+        let caller = Caller::of(&request)?;
+        let request = request.into_inner();
+        caller.take_solver_nodes(positions_asked(&request))?;
+        Ok(Response::new(self.mates.answer(request).await?))
     }
 
     type VerifyGamesStream = Outgoing<v1::VerifyGamesResponse>;
@@ -101,8 +102,8 @@ impl v1::rules_service_server::RulesService for RulesService {
         &self,
         request: Request<Streaming<v1::VerifyGamesRequest>>,
     ) -> Result<Response<Self::VerifyGamesStream>, Status> {
-        let line = Caller::of(&request)?.line().clone();
-        let verdicts = self.verifier.answer(&line, request.into_inner())?;
+        let caller = Caller::of(&request)?;
+        let verdicts = self.verifier.answer(&caller, request.into_inner())?;
         Ok(Response::new(verdicts))
     }
 

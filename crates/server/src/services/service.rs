@@ -9,6 +9,7 @@ use referee_store::GameKey;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::permit::check_label;
 use crate::error::ServiceError;
 use crate::games::Games;
 use crate::limits;
@@ -39,9 +40,16 @@ impl GamesService {
         }
     }
 
-    /// Reads the name of a game of the caller's platform.
-    pub(super) fn key(caller: &Caller, field: &str, name: &str) -> Result<GameKey, ServiceError> {
-        Ok(caller.key(read_name(field, name)?))
+    /// Reads the name of a game that the caller may be told of.
+    pub(super) async fn key(
+        &self,
+        caller: &Caller,
+        field: &str,
+        name: &str,
+    ) -> Result<GameKey, ServiceError> {
+        let key = caller.key(read_name(field, name)?)?;
+        check_label(self, caller, &key).await?;
+        Ok(key)
     }
 }
 

@@ -100,7 +100,7 @@ impl v1::store_service_server::StoreService for StoreKeeper {
         }
         let keeper = self.clone();
         let name = self.file_name()?;
-        let stream = self.streams.open(caller.line(), |sender| async move {
+        let stream = self.streams.open(&caller, |sender| async move {
             let _place = place;
             keeper.back_up(folder.join(&name), name, sender).await;
         });
@@ -120,7 +120,7 @@ impl v1::store_service_server::StoreService for StoreKeeper {
             false => VerifyCursor::default(),
         };
         let keeper = self.clone();
-        let stream = self.streams.open(caller.line(), |sender| async move {
+        let stream = self.streams.open(&caller, |sender| async move {
             let _place = place;
             keeper.verify(from, sender).await;
         });

@@ -15,14 +15,14 @@ use referee_record::convert::profile::read_profile;
 use referee_record::convert::ruling::write_outcome;
 use referee_review::{Finding, Verdict};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
 
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
-use crate::transport::{Line, Outgoing, Sender, Streams, read_fault};
+use crate::transport::{Caller, Outgoing, Sender, Streams, read_fault};
 
 /// Verifies texts, some at once.
 #[derive(Clone)]
@@ -44,19 +44,16 @@ impl Verifier {
     /// Answers a stream of pieces with a stream of verdicts.
     pub(super) fn answer(
         &self,
-        line: &Line,
+        caller: &Caller,
         pieces: Streaming<v1::VerifyGamesRequest>,
     ) -> Result<Outgoing<v1::VerifyGamesResponse>, ServiceError> {
-        let permit = Arc::clone(&self.open)
-            .try_acquire_owned()
-            .map_err(|_| ServiceError::overloaded())?;
-        let stop = self.stop.clone();
+        let (open, stop) = (Arc::clone(&self.open), self.stop.clone());
         let pieces = Pieces {
             pieces,
             clock: Arc::clone(self.streams.clock()),
         };
         self.streams
-            .open(line, |sender| verify(pieces, sender, permit, stop))
+            .open_pending(caller, |sender| verify(pieces, sender, open, stop))
     }
 }
 
@@ -83,7 +80,7 @@ impl Pieces {
 async fn verify(
     mut pieces: Pieces,
     sender: Sender<v1::VerifyGamesResponse>,
-    permit: OwnedSemaphorePermit,
+    open: Arc<Semaphore>,
     stop: CancellationToken,
 ) {
     let sender = Arc::new(sender);
@@ -97,8 +94,14 @@ async fn verify(
         Ok(Some(first)) => read_first(first),
         Err(error) => Err(error),
     };
-    let (profile, begin) = match read {
-        Ok(read) => read,
+    // Whoever says nothing takes no place from those who do.
+    let begun = read.and_then(|read| {
+        let permit = open.try_acquire_owned();
+        let permit = permit.map_err(|_| ServiceError::overloaded())?;
+        sender.begin().map(|()| (read, permit))
+    });
+    let ((profile, begin), permit) = match begun {
+        Ok(begun) => begun,
         Err(error) => return sender.fail(error).await,
     };
     let (queue, texts) = mpsc::channel(limits::VERIFY_QUEUE_MAX);

@@ -6,8 +6,9 @@ use referee_api::v1::watch_game_response::Kind;
 use referee_record::Fields;
 use referee_record::convert::time::write_us;
 
+use super::place::Place;
 use super::service::{GamesService, check_after, read_corrections, read_heartbeat};
-use crate::error::ServiceError;
+use crate::error::{Resume, ServiceError};
 use crate::games::{Follower, Update, Wish};
 use crate::transport::{Caller, Frame, Outgoing, Sender};
 
@@ -21,7 +22,7 @@ pub(super) async fn watch(
     request: &v1::WatchGameRequest,
 ) -> Result<Outgoing<Frame>, ServiceError> {
     service.check_running()?;
-    let key = GamesService::key(caller, "name", &request.name)?;
+    let key = service.key(caller, "name", &request.name).await?;
     let mut fields = Fields::default();
     let interval = request.heartbeat_interval;
     let heartbeat = read_heartbeat(&mut fields, "heartbeat_interval", interval);
@@ -34,19 +35,24 @@ pub(super) async fn watch(
         corrections,
     };
     let follower = service.games.follow(&key, wish).await?;
-    let stop = service.stop.clone();
-    service.streams.open(caller.line(), |sender| async move {
+    let place = Place::default();
+    if let Some(after) = request.after_sequence {
+        place.note(Resume::AfterSequence(after));
+    }
+    let (stop, line) = (service.stop.clone(), caller.line().clone());
+    service.streams.open(caller, |sender| async move {
         tokio::select! {
-            () = send_all(follower, &sender) => {}
-            () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
+            () = send_all(follower, &sender, &place) => {}
+            by = line.ended(&stop) => sender.fail(place.end(by)).await,
             () = sender.closed() => {}
         }
     })
 }
 
 /// Sends everything until the game is over or cannot be followed any more.
-async fn send_all(mut follower: Follower, sender: &Sender<Frame>) {
+async fn send_all(mut follower: Follower, sender: &Sender<Frame>, place: &Place) {
     loop {
+        note_place(&follower, place);
         let frame = match follower.next().await {
             Ok(Update::Event(event)) => Frame::field(EVENT_FIELD, event.bytes),
             Ok(Update::Snapshot(game)) => watched(Kind::Snapshot(game.folded.view())),
@@ -64,6 +70,13 @@ async fn send_all(mut follower: Follower, sender: &Sender<Frame>) {
         if sender.send(frame).await.is_err() {
             return;
         }
+    }
+}
+
+/// Notes how far a follower has come whose updates were all sent.
+pub(super) fn note_place(follower: &Follower, place: &Place) {
+    if !follower.has_snapshot() {
+        place.note(Resume::AfterSequence(follower.sent()));
     }
 }
 

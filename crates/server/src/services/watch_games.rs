@@ -7,8 +7,9 @@ use referee_record::convert::time::write_us;
 use referee_record::{Fields, check_labels, resource_name, write_created};
 use referee_store::TailEntry;
 
+use super::place::Place;
 use super::service::{GamesService, read_heartbeat};
-use crate::error::ServiceError;
+use crate::error::{Resume, ServiceError};
 use crate::games::{LogTail, LogUpdate, WatchedGames, sent_bytes};
 use crate::limits;
 use crate::transport::{Caller, Frame, Outgoing, Sender};
@@ -35,25 +36,27 @@ pub(super) async fn watch(
     fields.finish()?;
     let games = WatchedGames {
         platform: caller.platform().to_owned(),
-        labels: request.labels.into_iter().collect(),
+        labels: caller.list_labels(request.labels.into_iter().collect())?,
     };
     let tail = service
         .games
         .follow_all(games, request.after_cursor, heartbeat)
         .await?;
-    let stop = service.stop.clone();
-    service.streams.open(caller.line(), |sender| async move {
+    let (stop, line) = (service.stop.clone(), caller.line().clone());
+    service.streams.open(caller, |sender| async move {
+        let place = Place::default();
         tokio::select! {
-            () = send_all(tail, &sender) => {}
-            () = stop.cancelled() => sender.fail(ServiceError::ShuttingDown).await,
+            () = send_all(tail, &sender, &place) => {}
+            by = line.ended(&stop) => sender.fail(place.end(by)).await,
             () = sender.closed() => {}
         }
     })
 }
 
 /// Sends everything until the log cannot be followed any more.
-async fn send_all(mut tail: LogTail, sender: &Sender<Frame>) {
+async fn send_all(mut tail: LogTail, sender: &Sender<Frame>, place: &Place) {
     loop {
+        place.note(Resume::AfterCursor(tail.cursor().to_string()));
         let frame = match tail.next().await {
             Ok(LogUpdate::Entry(entry)) => write_entry(entry),
             Ok(LogUpdate::Checkpoint { cursor, now_us }) => {

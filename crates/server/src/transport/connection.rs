@@ -1,10 +1,10 @@
 //! One connection, from its first byte to its end.
 
 use std::convert::Infallible;
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, pending, poll_fn, ready};
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
+use tonic::Status;
 use tonic::body::Body;
 use tower::Service;
 use tower::util::Either;
@@ -23,6 +24,8 @@ use super::ledger::{Account, Place};
 use super::metered::{HeldMessage, Received, Sent};
 use super::tls::{ClientCertificate, VerifiedClient};
 use super::web::WebOrigins;
+use crate::access::Payer;
+use crate::error::{EndedBy, ServiceError};
 use crate::limits;
 
 /// What every connection of HTTP/2 begins with (RFC 9113, 3.4).
@@ -39,8 +42,9 @@ pub(crate) struct Line {
     /// The account of the connection.
     pub(crate) account: Arc<Account>,
     /// Whose certificate the client showed, where it showed one.
-    #[expect(dead_code, reason = "nobody has to say yet who they are")]
     pub(crate) certificate: Option<Arc<ClientCertificate>>,
+    /// Whose account the bytes of the request go to, as soon as that is known.
+    pub(crate) payer: Arc<OnceLock<Payer>>,
     /// Cancelled, the stream of the call is reset, and whatever waits in it is dropped.
     pub(crate) reset: CancellationToken,
 }
@@ -60,6 +64,16 @@ impl Protocols {
             http2: http2(),
             http1: http1(),
             web,
+        }
+    }
+}
+
+impl Line {
+    /// Waits until streams have to end, and says why; `stop` is that of the service.
+    pub(crate) async fn ended(&self, stop: &CancellationToken) -> EndedBy {
+        tokio::select! {
+            () = stop.cancelled() => EndedBy::ShuttingDown,
+            () = self.account.age().is_over() => EndedBy::ConnectionAge,
         }
     }
 }
@@ -162,7 +176,9 @@ async fn attend(
         }
     });
     let mut connection = pin!(connection);
-    let mut is_closing = false;
+    let mut old = pin!(account.age().is_old());
+    let mut past = pin!(account.age().is_past());
+    let (mut is_closing, mut is_old) = (false, false);
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -172,6 +188,8 @@ async fn attend(
                 return;
             }
             () = account.cut() => return,
+            () = &mut past, if is_old => return,
+            () = &mut old, if !is_old => is_old = true,
             () = &mut void => {
                 tracing::info!("a connection was closed: its client's certificate is good no more");
                 return;
@@ -346,19 +364,25 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        let Some(pending) = self.account.begin_call() else {
+            let refused = Status::from(ServiceError::overloaded()).into_http();
+            return Box::pin(ready(Ok(refused)));
+        };
         let held = HeldMessage::default();
-        let received =
-            |body| Body::new(Received::new(body, Arc::clone(&self.account), held.clone()));
-        let mut request = request.map(received);
+        let payer = Arc::<OnceLock<Payer>>::default();
+        let mut request = request
+            .map(|body| Received::new(body, Arc::clone(&self.account), held.clone()))
+            .map(|body| Body::new(body.paid_by(Arc::clone(&payer))));
         request.extensions_mut().insert(Line {
             account: Arc::clone(&self.account),
             certificate: self.certificate.clone(),
+            payer,
             reset: RESET.try_with(CancellationToken::clone).unwrap_or_default(),
         });
         let response = self.inner.call(request);
         Box::pin(async move {
             let response = response.await?;
-            drop(held);
+            drop((held, pending));
             Ok(response)
         })
     }

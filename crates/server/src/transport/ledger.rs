@@ -1,5 +1,5 @@
-//! Who has how much of what a process is short of: connections, open streams, and bytes that are
-//! under way.
+//! Who has how much of what a process is short of: connections, calls that wait, open streams, and
+//! bytes that are under way.
 //!
 //! One rule holds for all of it: where there is no more, who has the most gives way, and who has
 //! little is served. So one client that takes what it can get is in nobody's way.
@@ -16,14 +16,27 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::ages::{Age, Ages};
+use crate::access::Payers;
 use crate::limits;
 
 /// How much there is for all connections together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     pub(crate) connections: usize,
+    /// Calls that are not answered yet, and streams whose first message has not come.
+    pub(crate) calls: usize,
     pub(crate) streams: usize,
     pub(crate) bytes: usize,
+    pub(crate) ages: Ages,
+}
+
+/// How much of a limit is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) limit: &'static str,
+    pub(crate) used: usize,
+    pub(crate) max: usize,
 }
 
 /// The accounts of all connections.
@@ -32,6 +45,7 @@ pub(crate) struct Ledger {
     capacity: Capacity,
     /// What all accounts have together, those that were cut included until they are gone.
     bytes: AtomicUsize,
+    pending: AtomicUsize,
     streams: AtomicUsize,
     accounts: Mutex<HashMap<u64, Arc<Account>>>,
     next: AtomicU64,
@@ -53,12 +67,17 @@ pub(crate) struct Account {
     sent: AtomicUsize,
     streams: AtomicUsize,
     calls: AtomicUsize,
+    /// The calls of them that are not answered yet.
+    pending: AtomicUsize,
     has_called: AtomicBool,
     /// When the last call ended, in milliseconds since the start of the ledger.
     quiet_since_ms: AtomicU64,
     /// The bodies that wait until less is unsent.
     waiting: Mutex<HashMap<u64, Waker>>,
     cut: CancellationToken,
+    /// Who calls over the connection.
+    payers: Payers,
+    age: Age,
 }
 
 impl fmt::Debug for Account {
@@ -87,6 +106,7 @@ impl Ledger {
         Arc::new(Ledger {
             capacity,
             bytes: AtomicUsize::new(0),
+            pending: AtomicUsize::new(0),
             streams: AtomicUsize::new(0),
             accounts: Mutex::default(),
             next: AtomicU64::new(0),
@@ -116,10 +136,13 @@ impl Ledger {
             sent: AtomicUsize::new(0),
             streams: AtomicUsize::new(0),
             calls: AtomicUsize::new(0),
+            pending: AtomicUsize::new(0),
             has_called: AtomicBool::new(false),
             quiet_since_ms: AtomicU64::new(self.now_ms()),
             waiting: Mutex::default(),
             cut: CancellationToken::new(),
+            payers: Payers::default(),
+            age: self.capacity.ages.draw(),
         });
         accounts.insert(number, Arc::clone(&account));
         Some(Place(account))
@@ -128,6 +151,24 @@ impl Ledger {
     /// The number of connections.
     pub(crate) fn connections(&self) -> usize {
         self.accounts().len()
+    }
+
+    /// How much of what there is for all connections is in use.
+    pub(crate) fn usage(&self) -> [Usage; 3] {
+        let usage = |limit, used, max| Usage { limit, used, max };
+        let (streams, bytes) = (&self.streams, &self.bytes);
+        let Capacity {
+            connections,
+            streams: streams_max,
+            bytes: bytes_max,
+            calls: _,
+            ages: _,
+        } = self.capacity;
+        [
+            usage("connections", self.connections(), connections),
+            usage("streams", streams.load(Ordering::Relaxed), streams_max),
+            usage("under_way_bytes", bytes.load(Ordering::Relaxed), bytes_max),
+        ]
     }
 
     /// Closes connections that are quiet, so that there are descriptors again.
@@ -216,21 +257,47 @@ impl Ledger {
         }
     }
 
-    /// Makes room for a stream of an address that has few, where another has most of them.
-    fn make_room_for_stream(&self, peer: IpAddr) {
+    /// Makes room for a stream of an address that has few, where another has most of them. Says
+    /// whether it could.
+    fn make_room_for_stream(&self, peer: IpAddr) -> bool {
         let mut accounts = self.accounts();
         let streams = |one: &Account| one.streams.load(Ordering::Relaxed);
+        // Those that were closed are on their way out.
+        if accounts.values().map(|one| streams(one)).sum::<usize>() <= self.capacity.streams {
+            return true;
+        }
         let counts = count_by_peer(&accounts, streams);
         let Some((greedy, count)) = greediest(&counts) else {
-            return;
+            return false;
         };
         let own = counts.get(&peer).copied().unwrap_or_default();
         if greedy == peer || own * limits::FAIR_SHARE >= count {
-            return;
+            return false;
         }
         let most = accounts.values().filter(|one| one.peer == greedy);
         let most = most.max_by_key(|one| streams(one)).cloned();
-        self.close(&mut accounts, most);
+        self.close(&mut accounts, most)
+    }
+
+    /// Makes room for a call of a connection with few, where another has most of them: they are
+    /// short, so that who has so many waits for something else than answers. Says whether it could.
+    fn make_room_for_call(&self, own: usize) -> bool {
+        if own * limits::FAIR_SHARE >= limits::CONCURRENT_STREAMS_MAX as usize {
+            // Nobody has more than that, and a crowd is not looked through again for each call.
+            return false;
+        }
+        let mut accounts = self.accounts();
+        let pending = |one: &Account| one.pending.load(Ordering::Relaxed);
+        if accounts.values().map(|one| pending(one)).sum::<usize>() <= self.capacity.calls {
+            return true;
+        }
+        let most = accounts.values().max_by_key(|one| pending(one)).cloned();
+        match most {
+            Some(most) if own * limits::FAIR_SHARE < pending(&most) => {
+                self.close(&mut accounts, Some(most))
+            }
+            _ => false,
+        }
     }
 
     fn now_ms(&self) -> u64 {
@@ -282,6 +349,21 @@ impl Account {
         self.cut.cancelled().await;
     }
 
+    /// Who calls over the connection.
+    pub(crate) fn payers(&self) -> &Payers {
+        &self.payers
+    }
+
+    /// The time since the start of the ledger, in microseconds.
+    pub(crate) fn counted_us(&self) -> i64 {
+        i64::try_from(self.ledger.start.elapsed().as_micros()).unwrap_or(i64::MAX)
+    }
+
+    /// The age of the connection.
+    pub(crate) fn age(&self) -> &Age {
+        &self.age
+    }
+
     /// Begins a call.
     pub(crate) fn call(self: &Arc<Self>) -> OpenCall {
         self.has_called.store(true, Ordering::Relaxed);
@@ -296,17 +378,24 @@ impl Account {
         (!self.is_calling()).then(|| Duration::from_millis(quiet_ms))
     }
 
+    /// Begins to wait: for the answer to a call, or for the first message of a stream. `None` where
+    /// the process has as many of those as it takes.
+    pub(crate) fn begin_call(self: &Arc<Self>) -> Option<PendingCall> {
+        let own = self.pending.fetch_add(1, Ordering::Relaxed) + 1;
+        let all = self.ledger.pending.fetch_add(1, Ordering::Relaxed) + 1;
+        let call = PendingCall(Arc::clone(self));
+        let fits = all <= self.ledger.capacity.calls || self.ledger.make_room_for_call(own);
+        fits.then_some(call)
+    }
+
     /// Opens a stream; `None` where the process has as many as it takes.
     pub(crate) fn open_stream(self: &Arc<Self>) -> Option<OpenStream> {
-        let ledger = &self.ledger;
-        if ledger.streams.fetch_add(1, Ordering::Relaxed) >= ledger.capacity.streams {
-            ledger.streams.fetch_sub(1, Ordering::Relaxed);
-            // Who asks again may find room.
-            ledger.make_room_for_stream(self.peer);
-            return None;
-        }
         self.streams.fetch_add(1, Ordering::Relaxed);
-        Some(OpenStream(Arc::clone(self)))
+        let all = self.ledger.streams.fetch_add(1, Ordering::Relaxed) + 1;
+        let stream = OpenStream(Arc::clone(self));
+        let fits =
+            all <= self.ledger.capacity.streams || self.ledger.make_room_for_stream(self.peer);
+        fits.then_some(stream)
     }
 
     /// Holds bytes; `None` where the connection has as much of requests as it may. Where the
@@ -393,16 +482,20 @@ impl Drop for OpenCall {
     }
 }
 
+/// A call that is not answered yet, or a stream whose first message has not come.
+#[derive(Debug)]
+pub(crate) struct PendingCall(Arc<Account>);
+
+impl Drop for PendingCall {
+    fn drop(&mut self) {
+        self.0.pending.fetch_sub(1, Ordering::Relaxed);
+        self.0.ledger.pending.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A stream that is open.
 #[derive(Debug)]
 pub(crate) struct OpenStream(Arc<Account>);
-
-impl OpenStream {
-    /// The account of its connection.
-    pub(crate) fn account(&self) -> &Arc<Account> {
-        &self.0
-    }
-}
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
@@ -464,97 +557,4 @@ impl Seldom {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ledger(connections: usize, bytes: usize) -> Arc<Ledger> {
-        Ledger::new(Capacity {
-            connections,
-            streams: 16,
-            bytes,
-        })
-    }
-
-    fn address(number: u8) -> IpAddr {
-        IpAddr::from([10, 0, 0, number])
-    }
-
-    fn is_cut(place: &Place) -> bool {
-        place.account().cut.is_cancelled()
-    }
-
-    #[test]
-    fn who_never_called_gives_way_first_and_who_was_quiet_longest_next() {
-        let ledger = ledger(3, usize::MAX);
-        let called = ledger.admit(address(1)).expect("a place");
-        drop(called.account().call());
-        let silent = ledger.admit(address(1)).expect("a place");
-        called.account().quiet_since_ms.store(1, Ordering::Relaxed);
-        let busy = ledger.admit(address(1)).expect("a place");
-        let call = busy.account().call();
-        let fourth = ledger.admit(address(1)).expect("a place");
-        assert!(is_cut(&silent) && !is_cut(&called) && !is_cut(&busy));
-        drop(fourth.account().call());
-        fourth.account().quiet_since_ms.store(2, Ordering::Relaxed);
-        let fifth = ledger.admit(address(1)).expect("a place");
-        assert!(is_cut(&called) && !is_cut(&fourth) && !is_cut(&busy));
-        let calls = [fourth.account().call(), fifth.account().call()];
-        assert!(ledger.admit(address(1)).is_none(), "all are at work");
-        let other = ledger
-            .admit(address(2))
-            .expect("an address that has little");
-        assert!(is_cut(&fifth) && !is_cut(&busy), "the newest of the other");
-        drop((call, calls, other));
-        assert_eq!(ledger.connections(), 2);
-    }
-
-    #[test]
-    fn the_connection_with_most_bytes_gives_way() {
-        let ledger = ledger(9, 1_000);
-        let small = ledger.admit(address(1)).expect("a place");
-        let large = ledger.admit(address(1)).expect("a place");
-        let a = small.account().hold(Side::Received, 300);
-        let b = large.account().hold(Side::Sent, 600);
-        assert!(!is_cut(&large));
-        let c = small.account().hold(Side::Queued, 200);
-        assert!(is_cut(&large) && !is_cut(&small));
-        drop((a, b, c));
-        assert_eq!(ledger.bytes.load(Ordering::Relaxed), 0);
-    }
-
-    #[test]
-    fn requests_of_a_connection_are_bounded() {
-        let ledger = ledger(9, usize::MAX);
-        let place = ledger.admit(address(1)).expect("a place");
-        let max = limits::CONNECTION_RECEIVED_BYTES_MAX;
-        let first = place.account().hold(Side::Received, max);
-        assert!(first.is_some());
-        assert!(place.account().hold(Side::Received, 1).is_none());
-        drop(first);
-        assert!(place.account().hold(Side::Received, max).is_some());
-        assert_eq!(place.account().bytes(), 0, "what was refused holds nothing");
-    }
-
-    #[test]
-    fn an_address_with_most_streams_gives_way_to_one_with_few() {
-        let ledger = ledger(9, usize::MAX);
-        let greedy = ledger.admit(address(1)).expect("a place");
-        let streams: Vec<_> = (0..16).map(|_| greedy.account().open_stream()).collect();
-        assert!(streams.iter().all(Option::is_some));
-        assert!(greedy.account().open_stream().is_none());
-        assert!(!is_cut(&greedy), "nobody else asks");
-        let other = ledger.admit(address(2)).expect("a place");
-        assert!(other.account().open_stream().is_none());
-        assert!(is_cut(&greedy));
-        drop(streams);
-        assert!(other.account().open_stream().is_some(), "it asks again");
-    }
-
-    #[test]
-    fn a_line_is_written_now_and_then() {
-        let (seldom, start) = (Seldom::default(), Instant::now());
-        assert_eq!(seldom.at(start), Some(0));
-        assert_eq!((seldom.at(start), seldom.at(start)), (None, None));
-        assert_eq!(seldom.at(start + limits::LOG_SELDOM_INTERVAL), Some(2));
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@
 //! transport has sent it.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use tonic::Status;
 use tonic::body::Body;
 
 use super::ledger::{Account, Held, OpenCall, Side};
+use crate::access::{Payer, Taken};
 use crate::error::ServiceError;
 use crate::limits;
 
@@ -40,6 +41,8 @@ pub(super) struct Received<B = Incoming> {
     account: Arc<Account>,
     messages: Messages,
     held: HeldMessage,
+    /// Whose account the bytes go to, where that is known.
+    payer: Arc<OnceLock<Payer>>,
     /// When the message that has begun must have come to its end.
     due: Option<Pin<Box<Sleep>>>,
 }
@@ -51,8 +54,15 @@ impl<B> Received<B> {
             account,
             messages: Messages::default(),
             held,
+            payer: Arc::default(),
             due: None,
         }
+    }
+
+    /// Puts the bytes on the account of who calls, as soon as that is known.
+    pub(super) fn paid_by(mut self, payer: Arc<OnceLock<Payer>>) -> Received<B> {
+        self.payer = payer;
+        self
     }
 
     /// Looks at bytes that have arrived.
@@ -60,6 +70,9 @@ impl<B> Received<B> {
         if let Some(size) = self.messages.advance(bytes) {
             // The account of what was before goes first, so that a stream holds one message.
             self.held.replace(None);
+            if let Some(payer) = self.payer.get() {
+                payer.take(Taken::Bytes, size as u64, self.account.counted_us())?;
+            }
             let held = self.account.hold(Side::Received, size);
             let held = held.ok_or_else(ServiceError::overloaded)?;
             self.held.replace(Some(held));
@@ -272,9 +285,11 @@ mod tests {
 
     fn place() -> Place {
         let capacity = Capacity {
+            calls: 9,
             connections: 1,
             streams: 1,
             bytes: usize::MAX,
+            ages: Default::default(),
         };
         let ledger = Ledger::new(capacity);
         ledger.admit(IpAddr::from([127, 0, 0, 1])).expect("a place")

@@ -3,12 +3,15 @@
 //! knows gRPC statuses.
 
 mod accept;
+mod ages;
 mod caller;
 mod connection;
 mod errors;
 mod frame;
+mod inside;
 mod ledger;
 mod metered;
+mod methods;
 mod reflection;
 mod status;
 mod stream;
@@ -16,11 +19,14 @@ mod tls;
 mod web;
 
 pub(crate) use self::accept::serve;
+pub(crate) use self::ages::Ages;
 pub(crate) use self::caller::{Caller, CallerLayer};
-pub(crate) use self::connection::Line;
 pub(crate) use self::errors::{TransportErrorLayer, read_fault};
 pub(crate) use self::frame::{Frame, FrameCodec};
+pub use self::inside::Inside;
+pub(crate) use self::inside::{InsideDoor, inside, serve_inside};
 pub(crate) use self::ledger::{Capacity, Ledger};
+pub(crate) use self::methods::methods;
 pub(crate) use self::reflection::reflection;
 pub use self::status::DOMAIN;
 pub(crate) use self::stream::{Gone, Outgoing, Sender, Streams};

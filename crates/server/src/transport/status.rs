@@ -15,7 +15,7 @@ use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
-use crate::error::ServiceError;
+use crate::error::{EndedBy, Resume, ServiceError};
 use crate::limits;
 
 /// The domain of every `ErrorInfo`.
@@ -119,6 +119,11 @@ impl ServiceError {
             )
             .with("after_cursor", after),
             Self::BackupRefused { reason, limit } => backup_parts(reason, *limit),
+            Self::PerftJobNotFound { .. }
+            | Self::PerftJobNotFinished { .. }
+            | Self::PerftJobsFull { .. }
+            | Self::SessionNotFound
+            | Self::GeneratorUnknown { .. } => self.perft_parts(),
             Self::SlowConsumer => Parts::new(
                 Code::ResourceExhausted,
                 Reason::SlowConsumer,
@@ -136,23 +141,24 @@ impl ServiceError {
                 Reason::ShuttingDown,
                 "the server is shutting down; try another",
             ),
+            Self::StreamEnded { by, resume } => ended_parts(*by, resume.as_ref()),
             Self::StoreUnavailable { reason } => Parts::new(
                 Code::Unavailable,
                 Reason::StoreUnavailable,
                 format!("{reason}; repeat the request with the same request_id"),
             ),
             Self::RecordDamaged { what } => damaged_parts(what),
+            Self::CredentialRefused(_)
+            | Self::RoleDenied { .. }
+            | Self::AllowanceSpent { .. }
+            | Self::TokenNotFound { .. }
+            | Self::TokensFull { .. } => self.access_parts(),
             Self::MalformedMessage { reason } => Parts::new(
                 Code::InvalidArgument,
                 Reason::MalformedMessage,
                 format!("the bytes of the request are no such message: {reason}"),
             ),
-            Self::MessageTooLarge { limit } => Parts::new(
-                Code::ResourceExhausted,
-                Reason::MessageTooLarge,
-                format!("the request is larger than {limit} bytes"),
-            )
-            .with("limit", limit),
+            Self::MessageTooLarge { limit } => too_large_parts(*limit),
             Self::InvariantBroken { what } => invariant_parts(what),
         }
     }
@@ -223,6 +229,50 @@ impl ServiceError {
         }
     }
 
+    /// What the contract says of perft jobs and workers.
+    fn perft_parts(&self) -> Parts {
+        use ErrorReason as Reason;
+        match self {
+            Self::PerftJobNotFound { name } => Parts::new(
+                Code::NotFound,
+                Reason::PerftJobNotFound,
+                format!("there is no job {name}; it may have been deleted, or its ttl is over"),
+            )
+            .with("name", name),
+            Self::PerftJobNotFinished { name } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::PerftJobNotFinished,
+                format!("{name} is not over; cancel the job before it is deleted"),
+            )
+            .with("name", name),
+            Self::PerftJobsFull { what, limit } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::PerftJobsFull,
+                format!(
+                    "the platform has {limit} {what}, the limit; wait for one to end, or delete \
+                     some"
+                ),
+            )
+            .with("limit", limit),
+            Self::SessionNotFound => Parts::new(
+                Code::NotFound,
+                Reason::SessionNotFound,
+                "there is no such session; it ran out or was closed, so open another",
+            ),
+            Self::GeneratorUnknown { generator, known } => {
+                let known = known.join(",");
+                let message = format!(
+                    "the counter {generator} is not known; run a worker of the version of the \
+                     server, with one of {known}"
+                );
+                Parts::new(Code::FailedPrecondition, Reason::GeneratorUnknown, message)
+                    .with("generator", generator)
+                    .with("known", known)
+            }
+            other => invariant_parts(&other.to_string()),
+        }
+    }
+
     /// What the contract says of the sequence of a game.
     fn sequence_parts(&self) -> Parts {
         use ErrorReason as Reason;
@@ -247,6 +297,61 @@ impl ServiceError {
         }
     }
 
+    /// What the contract says of credentials and of what they allow.
+    fn access_parts(&self) -> Parts {
+        use ErrorReason as Reason;
+        match self {
+            Self::CredentialRefused(refusal) => Parts::new(
+                Code::Unauthenticated,
+                Reason::CredentialRefused,
+                refusal.to_string(),
+            )
+            .with("header", "authorization"),
+            Self::RoleDenied {
+                action,
+                roles,
+                description,
+            } => Parts::new(
+                Code::PermissionDenied,
+                Reason::RoleDenied,
+                format!("{action}: {description}"),
+            )
+            .with("action", action)
+            .with("roles", roles),
+            Self::AllowanceSpent {
+                holder,
+                what,
+                limit,
+                retry_after,
+            } => Parts {
+                retry: Some(*retry_after),
+                ..Parts::new(
+                    Code::ResourceExhausted,
+                    Reason::AllowanceSpent,
+                    format!("the {holder} may have {limit} {what}, and has them; come back later"),
+                )
+            }
+            .with("holder", holder)
+            .with("limit", limit),
+            Self::TokenNotFound { name } => Parts::new(
+                Code::NotFound,
+                Reason::TokenNotFound,
+                format!("there is no token {name}"),
+            )
+            .with("name", name),
+            Self::TokensFull { limit } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::TokensFull,
+                format!(
+                    "the platform has {limit} tokens, as many as it may; revoke some, and their \
+                     room is used again"
+                ),
+            )
+            .with("limit", limit),
+            other => invariant_parts(&other.to_string()),
+        }
+    }
+
     /// Returns the error as it is sent within a stream that goes on: what a call would have failed
     /// with, the same details included.
     pub(crate) fn to_rpc_status(&self) -> tonic_types::Status {
@@ -260,12 +365,38 @@ impl ServiceError {
     }
 }
 
+/// What the contract says to a stream that has to end.
+fn ended_parts(by: EndedBy, resume: Option<&Resume>) -> Parts {
+    let parts = |way_out: &str| {
+        let message = format!("{by}; connect again, to another server if there is one, {way_out}");
+        Parts::new(Code::Unavailable, ErrorReason::ShuttingDown, message)
+    };
+    match resume {
+        None => parts("and begin again"),
+        Some(Resume::AfterSequence(sequence)) => {
+            parts("and resume with after_sequence").with("after_sequence", sequence)
+        }
+        Some(Resume::AfterCursor(cursor)) => {
+            parts("and resume with after_cursor").with("after_cursor", cursor)
+        }
+    }
+}
+
 fn overloaded_parts(retry_after: Duration) -> Parts {
     let message = "the server has as much work as it takes; come back later";
     Parts {
         retry: Some(retry_after),
         ..Parts::new(Code::ResourceExhausted, ErrorReason::Overloaded, message)
     }
+}
+
+fn too_large_parts(limit: usize) -> Parts {
+    Parts::new(
+        Code::ResourceExhausted,
+        ErrorReason::MessageTooLarge,
+        format!("the request is larger than {limit} bytes"),
+    )
+    .with("limit", limit)
 }
 
 fn backup_parts(reason: &str, limit: Option<usize>) -> Parts {

@@ -14,9 +14,10 @@ use tokio_util::task::TaskTracker;
 use tonic::Status;
 use tracing::Instrument;
 
-use super::connection::Line;
+use super::caller::Caller;
 use super::frame::Frame;
-use super::ledger::{Account, Held, OpenStream, Side};
+use super::ledger::{Account, Held, OpenStream, PendingCall, Side};
+use crate::access::Hold;
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
@@ -39,24 +40,69 @@ impl Streams {
         &self.clock
     }
 
-    /// Opens a stream, while there is room. What writes to it runs until it ends.
+    /// Opens a stream, while there is room. What writes to it runs until it ends, or until the
+    /// credential of the caller is good no more.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Overloaded`] where too many are open.
+    /// [`ServiceError::Overloaded`] where too many are open, and [`ServiceError::AllowanceSpent`]
+    /// where the caller has too many.
     pub(crate) fn open<T, W>(
         &self,
-        line: &Line,
+        caller: &Caller,
         write: impl FnOnce(Sender<T>) -> W,
     ) -> Result<Outgoing<T>, ServiceError>
     where
+        T: OnWire + Send + 'static,
         W: Future<Output = ()> + Send + 'static,
     {
+        let line = caller.line();
+        let hold = caller.hold_stream()?;
         let open = line.account.open_stream();
         let open = open.ok_or_else(ServiceError::overloaded)?;
+        Ok(self.spawn(caller, hold, Slot::Open(open), write))
+    }
+
+    /// Opens a stream to which a first message must come before it takes the place of one: until
+    /// [`Sender::begin`] it counts as a call that is not answered.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Overloaded`] where too many such calls wait, and
+    /// [`ServiceError::AllowanceSpent`] where the caller has too many streams.
+    pub(crate) fn open_pending<T, W>(
+        &self,
+        caller: &Caller,
+        write: impl FnOnce(Sender<T>) -> W,
+    ) -> Result<Outgoing<T>, ServiceError>
+    where
+        T: OnWire + Send + 'static,
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let hold = caller.hold_stream()?;
+        let pending = caller.line().account.begin_call();
+        let pending = pending.ok_or_else(ServiceError::overloaded)?;
+        Ok(self.spawn(caller, hold, Slot::Pending(pending), write))
+    }
+
+    fn spawn<T, W>(
+        &self,
+        caller: &Caller,
+        hold: Option<[Hold; 2]>,
+        slot: Slot,
+        write: impl FnOnce(Sender<T>) -> W,
+    ) -> Outgoing<T>
+    where
+        T: OnWire + Send + 'static,
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let line = caller.line();
         let queue = Arc::new(Queue {
-            account: Arc::clone(open.account()),
-            state: Mutex::default(),
+            account: Arc::clone(&line.account),
+            state: Mutex::new(State {
+                slot: Some(slot),
+                ..State::default()
+            }),
             room: Notify::new(),
             closed: CancellationToken::new(),
         });
@@ -65,9 +111,34 @@ impl Streams {
             clock: Arc::clone(&self.clock),
             reset: line.reset.clone(),
         };
-        self.tasks.spawn(write(sender).in_current_span());
-        Ok(Outgoing { queue, _open: open })
+        let guard = Sender {
+            queue: Arc::clone(&queue),
+            clock: Arc::clone(&self.clock),
+            reset: line.reset.clone(),
+        };
+        let (write, lost) = (write(sender), caller.lost());
+        let written = async move {
+            // The end is there before the writer goes, which would end the stream as well.
+            let void = async { guard.end(lost.await) };
+            tokio::select! {
+                () = write => return,
+                () = void => {}
+            }
+            guard.wait_or_reset().await;
+        };
+        self.tasks.spawn(written.in_current_span());
+        Outgoing { queue, _hold: hold }
     }
+}
+
+/// The place that a stream takes until its reader is gone.
+#[derive(Debug)]
+#[expect(dead_code, reason = "held")]
+enum Slot {
+    /// Of a call that is not answered.
+    Pending(PendingCall),
+    /// Of a stream.
+    Open(OpenStream),
 }
 
 /// What knows its size on the wire.
@@ -105,6 +176,8 @@ struct State<T> {
     bytes: usize,
     end: End,
     reader: Option<Waker>,
+    /// None once the reader is gone.
+    slot: Option<Slot>,
 }
 
 impl<T> Default for State<T> {
@@ -114,6 +187,7 @@ impl<T> Default for State<T> {
             bytes: 0,
             end: End::Open,
             reader: None,
+            slot: None,
         }
     }
 }
@@ -161,6 +235,22 @@ pub(crate) struct Sender<T> {
 pub(crate) struct Gone;
 
 impl<T: OnWire + Send + 'static> Sender<T> {
+    /// Takes the place of a stream, now that its first message has come.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Overloaded`] where too many are open.
+    pub(crate) fn begin(&self) -> Result<(), ServiceError> {
+        let open = self.queue.account.open_stream();
+        let open = open.ok_or_else(ServiceError::overloaded)?;
+        let mut state = self.queue.state();
+        // Of a reader that is gone nothing is held.
+        if state.slot.is_some() {
+            state.slot = Some(Slot::Open(open));
+        }
+        Ok(())
+    }
+
     /// Sends a message, and waits for the reader for as long as the limit allows.
     pub(crate) async fn send(&self, message: T) -> Result<(), Gone> {
         let size = message.size();
@@ -179,7 +269,7 @@ impl<T: OnWire + Send + 'static> Sender<T> {
             pushed = pushed => pushed,
             () = self.queue.closed.cancelled() => Err(Gone),
             () = self.clock.sleep(limits::SLOW_CONSUMER_TIMEOUT) => {
-                self.cut().await;
+                self.cut(ServiceError::SlowConsumer).await;
                 Err(Gone)
             }
         }
@@ -203,15 +293,26 @@ impl<T: OnWire + Send + 'static> Sender<T> {
         Ok(Ok(()))
     }
 
-    /// Drops what waits for a reader that does not read, and tells it why as soon as it does. One
-    /// that does not even then is reset: the transport has things that wait for it as well.
-    async fn cut(&self) {
-        {
-            let mut state = self.queue.state();
-            state.messages = VecDeque::new();
-            state.bytes = 0;
+    /// Drops what waits for a reader, and tells it why as soon as it reads. One that does not even
+    /// then is reset: the transport has things that wait for it as well.
+    async fn cut(&self, error: ServiceError) {
+        self.end(error);
+        self.wait_or_reset().await;
+    }
+
+    /// Drops what waits for a reader, and ends the stream with an error.
+    fn end(&self, error: ServiceError) {
+        let mut state = self.queue.state();
+        state.messages = VecDeque::new();
+        state.bytes = 0;
+        if let End::Open = state.end {
+            state.end = End::With(Box::new(error.into()));
         }
-        self.fail(ServiceError::SlowConsumer).await;
+        state.wake();
+    }
+
+    /// Waits until the reader has seen the end of the stream, but not for long.
+    async fn wait_or_reset(&self) {
         tokio::select! {
             () = self.queue.closed.cancelled() => {}
             () = self.clock.sleep(limits::SLOW_CONSUMER_TIMEOUT) => self.reset.cancel(),
@@ -225,6 +326,11 @@ impl<T: OnWire + Send + 'static> Sender<T> {
             state.end = End::With(Box::new(error.into()));
         }
         state.wake();
+    }
+
+    /// Holds bytes that what writes to the stream keeps for its reader.
+    pub(crate) fn hold(&self, bytes: usize) -> Option<Held> {
+        self.queue.account.hold(Side::Queued, bytes)
     }
 
     /// Waits until the client is gone.
@@ -246,7 +352,7 @@ impl<T> Drop for Sender<T> {
 /// The end of a stream that the transport reads from.
 pub(crate) struct Outgoing<T> {
     queue: Arc<Queue<T>>,
-    _open: OpenStream,
+    _hold: Option<[Hold; 2]>,
 }
 
 impl<T> Stream for Outgoing<T> {
@@ -277,5 +383,6 @@ impl<T> Drop for Outgoing<T> {
         self.queue.closed.cancel();
         let mut state = self.queue.state();
         state.messages = VecDeque::new();
+        state.slot = None;
     }
 }

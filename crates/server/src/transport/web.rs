@@ -1,5 +1,5 @@
-//! gRPC-Web: calls from browsers, which speak HTTP/1.1 or HTTP/2 and read no trailers. Only pages of
-//! origins that are on a list are let read the answers.
+//! gRPC-Web: calls from browsers, which speak HTTP/1.1 or HTTP/2 and read no trailers. Only pages
+//! of origins that are on a list are let read the answers.
 
 use std::fmt;
 use std::time::Duration;

@@ -119,8 +119,11 @@ impl Writer {
             .prepare_cached("INSERT INTO geneses (game_id, bytes) VALUES (?1, ?2)")?
             .execute(params![game_id, game.genesis])?;
         self.connection
-            .prepare_cached("INSERT INTO heads (game_id, sequence, position) VALUES (?1, 0, 0)")?
-            .execute([game_id])?;
+            .prepare_cached(
+                "INSERT INTO heads (game_id, sequence, position, deadline_us, deadline_known) \
+                 VALUES (?1, 0, 0, ?2, 1)",
+            )?
+            .execute(params![game_id, game.deadline_us])?;
         if let Some(text) = &game.private {
             self.keep_text(game_id, 0, Kind::Description, text)?;
         }
@@ -296,12 +299,12 @@ impl Writer {
     ) -> rusqlite::Result<usize> {
         let statement = if self.last_is_entry {
             "INSERT OR ROLLBACK INTO entries (log_position, platform_id, game_id, sequence, \
-             previous, request, request_rest, content_hash, update_time_us, chain, bytes) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+             previous, request, request_rest, content_hash, update_time_us, chain, bytes, \
+             deadline_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
         } else {
             "INSERT OR ROLLBACK INTO entries (position, log_position, platform_id, game_id, \
              sequence, previous, request, request_rest, content_hash, update_time_us, chain, \
-             bytes) VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+             bytes, deadline_us) VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
         };
         self.connection.prepare_cached(statement)?.execute(params![
             self.last_position + 1,
@@ -314,7 +317,8 @@ impl Writer {
             append.content_hash,
             effect.update_time_us,
             chain,
-            bytes
+            bytes,
+            effect.deadline_us
         ])
     }
 

@@ -2,9 +2,11 @@
 //!
 //! Each move of a timed game moves its deadline, mostly to later. Rows are written only where a
 //! deadline comes earlier, begins or ends; a row that has become too early is found when it is
-//! due, and is set right then. So most moves write nothing here.
+//! due, and is set right then. So most moves write nothing here. What was last said of the
+//! deadline of a game is in its head, which every entry writes: by that a row that is lost or too
+//! late shows.
 
-use rusqlite::params;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::head::Head;
 use super::writer::Writer;
@@ -12,6 +14,7 @@ use crate::deadlines::{DueGame, Postponement};
 use crate::error::AppendError;
 use crate::games::GameKey;
 use crate::job::DueClaim;
+use crate::upkeep::Flaw;
 
 impl Writer {
     /// Lets the row of a game be no later than its deadline, and free.
@@ -50,6 +53,16 @@ impl Writer {
         Ok(())
     }
 
+    /// Notes what the deadline of a game is, where no entry says so.
+    fn state_deadline(&self, game_id: i64, deadline_us: Option<i64>) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached(
+                "UPDATE heads SET deadline_us = ?2, deadline_known = 1 WHERE game_id = ?1",
+            )?
+            .execute(params![game_id, deadline_us])?;
+        Ok(())
+    }
+
     /// Sets the deadline of a game that was due too early.
     pub(super) fn postpone(
         &mut self,
@@ -63,6 +76,7 @@ impl Writer {
                 }));
             }
             writer.set_deadline(head, postponement.deadline_us)?;
+            writer.state_deadline(head.game_id, postponement.deadline_us)?;
             Ok(Ok(()))
         })?;
         match postponed {
@@ -105,4 +119,24 @@ impl Writer {
         }
         Ok(due.into_iter().map(|(_, game)| game).collect())
     }
+}
+
+/// Compares when a game is due with what was last said of its deadline; returns what is wrong.
+///
+/// Where nothing was said since before that was kept, nothing is known to be wrong.
+pub(super) fn flaw(connection: &Connection, game_id: i64) -> rusqlite::Result<Option<Flaw>> {
+    let both: Option<(Option<i64>, Option<i64>)> = connection
+        .prepare_cached(
+            "SELECT heads.deadline_us, due_us FROM heads LEFT JOIN deadlines USING (game_id) \
+             WHERE heads.game_id = ?1 AND deadline_known = 1",
+        )?
+        .query_row([game_id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(match both {
+        Some((Some(_), None)) => Some(Flaw::Missing { part: "deadline" }),
+        Some((stated_us, Some(due_us))) if stated_us.is_none_or(|stated_us| due_us > stated_us) => {
+            Some(Flaw::Lead { what: "deadline" })
+        }
+        _ => None,
+    })
 }

@@ -95,6 +95,11 @@ impl Games for SqliteStore {
         self.readers
             .read(move |connection| list::list(connection, &platform, &filter, after, limit))
     }
+
+    fn count(&self, state: i32) -> Read<'_, u64> {
+        self.readers
+            .read(move |connection| list::count(connection, state))
+    }
 }
 
 impl Log for SqliteStore {

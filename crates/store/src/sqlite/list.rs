@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, params};
 use super::query::{entry_bytes, game_row, platform_id};
 use super::texts::{hash_label, label_key};
 use crate::games::{GamePage, ListCursor, ListFilter};
-use crate::limits::{LIST_EXAMINED_MAX, PAGE_BYTES};
+use crate::limits::{COUNTED_GAMES_MAX, LIST_EXAMINED_MAX, PAGE_BYTES};
 
 /// A page of the games of a platform that pass the filter, newest first.
 pub(super) fn list(
@@ -64,6 +64,18 @@ pub(super) fn list(
         }
     }
     Ok(page)
+}
+
+/// How many games of all platforms are in a state, up to a limit.
+pub(super) fn count(connection: &Connection, state: i32) -> rusqlite::Result<u64> {
+    let count: i64 = connection
+        .prepare_cached(
+            "SELECT count(*) FROM (SELECT 1 FROM platforms \
+             CROSS JOIN games INDEXED BY games_by_state USING (platform_id) \
+             WHERE state = ?1 AND delete_time_us IS NULL LIMIT ?2)",
+        )?
+        .query_row(params![state, COUNTED_GAMES_MAX], |row| row.get(0))?;
+    Ok(count.unsigned_abs())
 }
 
 /// The hash that a label is found by.

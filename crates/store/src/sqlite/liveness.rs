@@ -13,7 +13,8 @@ impl Writer {
     pub(super) fn forget_replicas(&self) -> rusqlite::Result<()> {
         self.execute("UPDATE replicas SET stopping = 1 WHERE stopping = 0")?;
         self.execute("UPDATE questions SET held_until_us = NULL WHERE held_until_us IS NOT NULL")?;
-        self.execute("UPDATE deadlines SET held_until_us = NULL WHERE held_until_us IS NOT NULL")
+        self.execute("UPDATE deadlines SET held_until_us = NULL WHERE held_until_us IS NOT NULL")?;
+        self.execute("UPDATE perft_jobs SET held_until_us = 0 WHERE held_until_us <> 0")
     }
 
     /// Keeps a sign of life, and the span before it where there was one.

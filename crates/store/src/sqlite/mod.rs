@@ -10,6 +10,7 @@ mod fault;
 mod file;
 mod guard;
 mod head;
+mod identities;
 mod index;
 mod keep;
 mod list;
@@ -25,6 +26,8 @@ mod texts;
 mod upkeep;
 mod verify;
 mod witness;
+mod work;
+mod work_tables;
 mod writer;
 
 use std::path::Path;

@@ -89,6 +89,16 @@ impl Readers {
         })
     }
 
+    /// Opens a connection for a long read, which must not take the place of short ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] when it cannot be opened, or its name leads to another file than the one that is
+    /// open.
+    pub(super) fn open(&self) -> Result<Connection, Fault> {
+        open_checked(&self.path, &self.guard)
+    }
+
     /// The file that is read.
     pub(super) fn path(&self) -> &Path {
         &self.path

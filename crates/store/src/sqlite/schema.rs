@@ -11,7 +11,13 @@ const FIRST_VERSION: i64 = 6;
 
 /// The migrations, oldest first. A migration that was released is never edited; a change is a new
 /// one.
-const MIGRATIONS: &[&str] = &[FIRST, CLOCK_STEPS];
+const MIGRATIONS: &[&str] = &[
+    FIRST,
+    CLOCK_STEPS,
+    STATED_DEADLINES,
+    super::work_tables::TABLES,
+    super::identities::TABLES,
+];
 
 /// Games, their entries, and what must survive beside them.
 ///
@@ -302,6 +308,48 @@ CREATE TABLE clock_steps (
 ) STRICT;
 ";
 
+/// What the newest entry of a game, its creation or a postponement said of its deadline, so that a
+/// row of `deadlines` that is lost or too late shows. `deadline_known` is 0 for games without an
+/// entry since before.
+const STATED_DEADLINES: &str = "
+ALTER TABLE entries ADD COLUMN deadline_us INTEGER;
+ALTER TABLE heads ADD COLUMN deadline_us INTEGER;
+ALTER TABLE heads ADD COLUMN deadline_known INTEGER NOT NULL DEFAULT 0;
+DROP TRIGGER entries_once;
+CREATE TRIGGER entries_once BEFORE INSERT ON entries BEGIN
+    SELECT RAISE(ROLLBACK, 'the position of the entry is that of a creation')
+    WHERE EXISTS (SELECT 1 FROM games WHERE games.log_position >= NEW.log_position);
+    SELECT RAISE(IGNORE) WHERE EXISTS (
+        SELECT 1 FROM requests WHERE game_id = NEW.game_id AND request = NEW.request);
+    SELECT RAISE(ROLLBACK, 'the entry does not follow the head of its game')
+    WHERE NOT EXISTS (
+        SELECT 1 FROM heads WHERE game_id = NEW.game_id
+        AND sequence = NEW.sequence - 1 AND position = NEW.previous
+        AND ((seen_0 & (1 << (NEW.request & 63))) = 0
+            OR (seen_1 & (1 << (NEW.request >> 6 & 63))) = 0
+            OR (seen_2 & (1 << (NEW.request >> 12 & 63))) = 0
+            OR (seen_3 & (1 << (NEW.request >> 18 & 63))) = 0
+            OR (seen_4 & (1 << (NEW.request >> 24 & 63))) = 0
+            OR (seen_5 & (1 << (NEW.request >> 30 & 63))) = 0));
+    UPDATE heads SET
+        sequence = NEW.sequence,
+        position = NEW.log_position,
+        newest = newest + 1,
+        seen_0 = seen_0 | (1 << (NEW.request & 63)),
+        seen_1 = seen_1 | (1 << (NEW.request >> 6 & 63)),
+        seen_2 = seen_2 | (1 << (NEW.request >> 12 & 63)),
+        seen_3 = seen_3 | (1 << (NEW.request >> 18 & 63)),
+        seen_4 = seen_4 | (1 << (NEW.request >> 24 & 63)),
+        seen_5 = seen_5 | (1 << (NEW.request >> 30 & 63)),
+        deadline_us = NEW.deadline_us,
+        deadline_known = 1
+    WHERE game_id = NEW.game_id;
+END;
+";
+
+/// The version from which on a file knows what was said of deadlines.
+pub(super) const STATED_DEADLINES_VERSION: i64 = FIRST_VERSION + 2;
+
 /// Why a file could not be brought to the current schema.
 #[derive(Debug)]
 pub(super) enum SchemaError {
@@ -371,7 +419,8 @@ fn migrate_through(connection: &mut Connection, migrations: &[&str]) -> Result<(
     Ok(())
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
+/// Returns the version of the schema of a file.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 

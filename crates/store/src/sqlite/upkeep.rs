@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::connection::open_reader;
 use super::{SqliteStore, backup, fault, verify};
 use crate::ack::{Ack, Read};
 use crate::error::{Fault, ReadError};
@@ -15,11 +14,11 @@ impl Upkeep for SqliteStore {
         if self.readers.is_closed() {
             return Box::pin(std::future::ready(Err(BackUpError::Closed)));
         }
-        let path = self.readers.path().to_owned();
+        let readers = self.readers.clone();
         Box::pin(async move {
             let copying = tokio::task::spawn_blocking(move || {
-                let mut connection = open_reader(&path).map_err(|error| BackUpError::Io {
-                    path: path.clone(),
+                let mut connection = readers.open().map_err(|error| BackUpError::Io {
+                    path: readers.path().to_owned(),
                     reason: error.to_string(),
                 })?;
                 backup::back_up(&mut connection, &target, &course)
@@ -32,15 +31,16 @@ impl Upkeep for SqliteStore {
         if self.readers.is_closed() {
             return Box::pin(std::future::ready(Err(Fault::Closed.into())));
         }
-        let (path, from) = (self.readers.path().to_owned(), from.clone());
+        let (readers, from) = (self.readers.clone(), from.clone());
         Box::pin(async move {
             let verifying = tokio::task::spawn_blocking(move || {
-                let mut connection = open_reader(&path)?;
+                let mut connection = readers.open()?;
                 verify::page(&mut connection, &from, &course)
+                    .map_err(|error| fault::of_read(&error))
             });
             match verifying.await {
                 Ok(Ok(page)) => Ok(page),
-                Ok(Err(error)) => Err(fault::of_read(&error).into()),
+                Ok(Err(fault)) => Err(fault.into()),
                 Err(error) => Err(ReadError::Fault(Fault::Unavailable {
                     reason: error.to_string(),
                 })),

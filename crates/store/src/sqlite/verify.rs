@@ -13,7 +13,7 @@ use super::backup::{pace, unpace};
 use super::log::BLOCK_BITS;
 use super::query::{self, Standing};
 use super::request::Filter;
-use super::texts;
+use super::{deadlines, schema, texts};
 use crate::chain;
 use crate::games::GameKey;
 use crate::limits::{FINDINGS_MAX, PAGE_BYTES, VERIFY_ENTRIES_MAX};
@@ -51,6 +51,8 @@ fn transact(connection: &Connection, from: &VerifyCursor) -> rusqlite::Result<Ve
     let mut part = Part {
         connection,
         page: VerifyPage::default(),
+        knows_deadlines: schema::version(connection)
+            .is_ok_and(|found| found >= schema::STATED_DEADLINES_VERSION),
         bytes: 0,
     };
     let next = part.step(&from.0);
@@ -68,6 +70,8 @@ fn transact(connection: &Connection, from: &VerifyCursor) -> rusqlite::Result<Ve
 struct Part<'a> {
     connection: &'a Connection,
     page: VerifyPage,
+    /// Whether the file is of a version that knows what was said of deadlines.
+    knows_deadlines: bool,
     /// The payload that was read.
     bytes: usize,
 }
@@ -429,6 +433,11 @@ impl Part<'_> {
             .exists([walk.game_id, standing.sequence])?;
         if astray {
             self.find(key, Flaw::Lead { what: "question" });
+        }
+        if self.knows_deadlines
+            && let Some(flaw) = deadlines::flaw(self.connection, walk.game_id)?
+        {
+            self.find(key, flaw);
         }
         Ok(())
     }

@@ -203,6 +203,11 @@ impl Writer {
                 pending.answer = Some(Ok(self.set_back(pending.question)?));
             }
             Job::Beat(pending) => pending.answer = Some(Ok(self.beat(pending.question)?)),
+            Job::Work(job) => self.work(job)?,
+            Job::IssueToken(pending) => pending.answer = Some(self.issue(&pending.question)?),
+            Job::RevokeToken(pending) => {
+                pending.answer = Some(Ok(self.revoke(&pending.question)?));
+            }
         }
         Ok(())
     }

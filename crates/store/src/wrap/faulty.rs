@@ -1,5 +1,8 @@
 //! A store whose disk is slow or fails, when a test says so or by chance.
 
+mod identities;
+mod work;
+
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -286,6 +289,10 @@ impl<S: Store> Games for Faulty<S> {
         limit: usize,
     ) -> Read<'a, GamePage> {
         self.store.list(platform, filter, after, limit)
+    }
+
+    fn count(&self, state: i32) -> Read<'_, u64> {
+        self.store.count(state)
     }
 }
 

@@ -1,5 +1,8 @@
 //! A store that counts and times its calls.
 
+mod identities;
+mod work;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,6 +75,7 @@ enum Method {
     Game,
     Entries,
     List,
+    Count,
     Newest,
     Changes,
     Tail,
@@ -83,6 +87,36 @@ enum Method {
     DownSpans,
     ClaimQuestions,
     SettleQuestion,
+    CreateJob,
+    CancelJob,
+    DeleteJob,
+    ClaimJob,
+    HoldJob,
+    ClearTasks,
+    AddTasks,
+    EndPlan,
+    EndJob,
+    OpenSession,
+    Lease,
+    Renew,
+    Report,
+    RefuseReport,
+    Dispute,
+    CloseSession,
+    Sweep,
+    Job,
+    JobById,
+    Jobs,
+    Progress,
+    Tasks,
+    Counted,
+    LateCounts,
+    Session,
+    Sessions,
+    IssueToken,
+    RevokeToken,
+    Token,
+    Tokens,
     BackUp,
     Verify,
     Ready,
@@ -100,6 +134,7 @@ const NAMES: [&str; Method::Close as usize + 1] = [
     "game",
     "entries",
     "list",
+    "count",
     "newest",
     "changes",
     "tail",
@@ -111,6 +146,36 @@ const NAMES: [&str; Method::Close as usize + 1] = [
     "down_spans",
     "claim_questions",
     "settle_question",
+    "create_job",
+    "cancel_job",
+    "delete_job",
+    "claim_job",
+    "hold_job",
+    "clear_tasks",
+    "add_tasks",
+    "end_plan",
+    "end_job",
+    "open_session",
+    "lease",
+    "renew",
+    "report",
+    "refuse_report",
+    "dispute",
+    "close_session",
+    "sweep",
+    "job",
+    "job_by_id",
+    "jobs",
+    "progress",
+    "tasks",
+    "counted",
+    "late_counts",
+    "session",
+    "sessions",
+    "issue_token",
+    "revoke_token",
+    "token",
+    "tokens",
     "back_up",
     "verify",
     "ready",
@@ -273,6 +338,10 @@ impl<S: Store> Games for Metered<S> {
     ) -> Read<'a, GamePage> {
         let read = self.store.list(platform, filter, after, limit);
         self.read(Method::List, read)
+    }
+
+    fn count(&self, state: i32) -> Read<'_, u64> {
+        self.read(Method::Count, self.store.count(state))
     }
 }
 

@@ -1,5 +1,8 @@
 //! A store behind an `Arc` is a store, so that wrappers go around a `dyn Store` too.
 
+mod identities;
+mod work;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -64,6 +67,10 @@ impl<S: Store + ?Sized> Games for Arc<S> {
         limit: usize,
     ) -> Read<'a, GamePage> {
         (**self).list(platform, filter, after, limit)
+    }
+
+    fn count(&self, state: i32) -> Read<'_, u64> {
+        (**self).count(state)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Compares what can be read from the store with what the model says.
 
+use std::sync::Arc;
+
 use referee_store::{
     Deadlines, DownSpan, GameHead, GameRow, Games, ListFilter, Liveness, Log, LogCursor,
-    RequestKey, SqliteStore, chain,
+    RequestKey, SqliteStore, Upkeep, VerifyCursor, chain,
 };
 
 use crate::history::PLATFORMS;
@@ -57,9 +59,24 @@ pub(crate) async fn compare(store: &SqliteStore, model: &Model) {
         assert_eq!(store.head(key).await, Ok(None));
         assert_eq!(store.entries(key, 0, 10).await, Ok(Vec::new()));
     }
+    verify(store).await;
     compare_logs(store, model).await;
     for platform in PLATFORMS {
         compare_lists(store, model, platform).await;
+    }
+}
+
+/// A store that nobody damaged is sound: its deadlines among all else.
+async fn verify(store: &SqliteStore) {
+    let mut from = VerifyCursor::games();
+    loop {
+        let page = store.verify(&from, Arc::default()).await;
+        let page = page.expect("the store reads");
+        assert_eq!(page.findings, []);
+        match page.next {
+            Some(next) => from = next,
+            None => return,
+        }
     }
 }
 

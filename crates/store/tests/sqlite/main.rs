@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use referee_store::{
     AnswerBody, AppendError, Appended, CreateError, Created, Fault, GameKey, Games, Log, LogCursor,
-    NewGame, Questions, ReadError, SqliteOptions, SqliteStore, Store, chain, limits,
+    NewGame, Questions, ReadError, SqliteOptions, SqliteStore, Store, Write, chain, limits,
 };
 use rusqlite::Connection;
 use suite::{
@@ -74,9 +74,14 @@ async fn fill(store: &dyn Store) -> GameKey {
     )
     .await
     .key;
-    for sequence in 0..25 {
+    for sequence in 0..24 {
         store_one(store, entry(&key, sequence)).await;
     }
+    let mut last = entry(&key, 24);
+    if let Write::Entry { deadline_us, .. } = &mut last.write {
+        *deadline_us = Some(9_000);
+    }
+    store_one(store, last).await;
     store_one(store, refusal(&key, 25, "bad")).await;
     key
 }

@@ -2,10 +2,12 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
 use referee_store::{
-    AppendError, Appended, Beat, Fault, GameKey, Games, Liveness, OpenError, Ready, ReplicaId,
-    SqliteStore, Store,
+    AppendError, Appended, BackUpError, Beat, Fault, GameKey, Games, Liveness, OpenError,
+    ReadError, Ready, ReplicaId, SqliteStore, Store, Upkeep, VerifyCursor, limits,
 };
 use rusqlite::Connection;
 
@@ -153,6 +155,32 @@ async fn a_file_that_is_put_back_is_written_to_again() {
     assert_eq!(check_record(&open(&path), &key).await.len(), 32);
 }
 
+/// Those of this process share what they have open, so that what is acknowledged until it is
+/// noticed is not lost; others would share another file.
+#[tokio::test]
+async fn a_store_whose_shared_memory_was_deleted_takes_nothing_more() {
+    let folder = folder();
+    let path = folder.path().join("referee.db");
+    let (store, key) = begin(&path).await;
+    fs::remove_file(beside(&path, "-shm")).expect("it is there");
+    let begun = Instant::now();
+    let mut sequence = 31;
+    let reason = loop {
+        match store.append(entry(&key, sequence)).await {
+            Ok(_) => sequence += 1,
+            Err(AppendError::Fault(Fault::ReadOnly { reason })) => break reason,
+            Err(error) => panic!("{error:?}"),
+        }
+    };
+    let noticed = begun.elapsed();
+    assert!(noticed < 4 * limits::FILES_LOOK_INTERVAL, "{noticed:?}");
+    assert!(reason.contains("referee.db-shm was deleted"), "{reason}");
+    assert_ne!(store.ready().await, Ok(Ready::Writable));
+    drop(store.close().await);
+    let store = open(&path);
+    assert_eq!(check_record(&store, &key).await.len() as i64, sequence);
+}
+
 #[tokio::test]
 async fn who_only_reads_disturbs_nobody() {
     let folder = folder();
@@ -282,4 +310,30 @@ async fn a_new_store_has_its_name_when_it_is_whole() {
     let store = open(&empty);
     create(&store, new_game("p", "g")).await;
     assert!(!beside(&empty, "-journal").exists());
+}
+
+/// Verified and copied is what is open, and nothing that was put in its place.
+#[tokio::test]
+async fn another_file_of_that_name_is_neither_verified_nor_copied() {
+    let folder = folder();
+    let path = folder.path().join("referee.db");
+    let other = folder.path().join("other.db");
+    drop(begin(&other).await);
+    let (store, _) = begin(&path).await;
+    let from = VerifyCursor::default();
+    let page = store.verify(&from, Arc::default()).await;
+    assert_eq!(page.expect("it is read").findings, []);
+    fs::rename(&other, &path).expect("it is there");
+    let page = store.verify(&from, Arc::default()).await;
+    let Err(ReadError::Fault(Fault::Unavailable { reason })) = &page else {
+        panic!("{page:?}")
+    };
+    assert!(reason.contains("in the place of"), "{reason}");
+    let target = folder.path().join("copy.db");
+    let copied = store.back_up(target.clone(), Arc::default()).await;
+    let Err(BackUpError::Io { reason, .. }) = &copied else {
+        panic!("{copied:?}")
+    };
+    assert!(reason.contains("in the place of"), "{reason}");
+    assert!(!target.exists());
 }

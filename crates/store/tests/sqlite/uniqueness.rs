@@ -20,7 +20,8 @@ const NEXT: &str =
 fn copy(sequence: &str, previous: &str, request: &str, game: &str) -> String {
     format!(
         "INSERT INTO entries SELECT {NEXT}, {NEXT}, platform_id, {game}, {sequence}, {previous}, \
-         {request}, request_rest, content_hash, update_time_us, chain, bytes FROM entries"
+         {request}, request_rest, content_hash, update_time_us, chain, bytes, deadline_us \
+         FROM entries"
     )
 }
 
@@ -45,8 +46,8 @@ fn repetitions(sequence: i64) -> Vec<String> {
         copy("1", "0", FRESH, "2").replace(NEXT, "(SELECT max(log_position) FROM games)"),
         // A position once more.
         format!(
-            "INSERT INTO entries SELECT position, position, platform_id, 2, 1, 0, {FRESH}, request_rest, \
-             content_hash, update_time_us, chain, bytes FROM entries"
+            "INSERT INTO entries SELECT position, position, platform_id, 2, 1, 0, {FRESH}, \
+             request_rest, content_hash, update_time_us, chain, bytes, deadline_us FROM entries"
         ),
         // Its request once more, in a refusal.
         "INSERT INTO refusals SELECT NULL, game_id, 25, request, request_rest, content_hash, \

@@ -44,6 +44,25 @@ async fn names(
     }
 }
 
+pub(crate) async fn counts_games_in_a_state(store: &dyn Store) {
+    // A state that no other case has.
+    const STATE: i32 = 77;
+    let count = async || store.count(STATE).await.expect("the store reads");
+    assert_eq!(count().await, 0);
+    let platforms = [platform("count-a"), platform("count-b")];
+    for platform in &platforms {
+        for name in ["a", "b"] {
+            let game = NewGame {
+                state: STATE,
+                ..new_game(platform, name)
+            };
+            create(store, game).await;
+        }
+        create_at(store, platform, "c", 1, &[]).await;
+    }
+    assert_eq!(count().await, 4);
+}
+
 pub(crate) async fn lists_newest_first(store: &dyn Store) {
     let platform = platform("list");
     let all = ListFilter::default();

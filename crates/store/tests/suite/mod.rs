@@ -26,6 +26,8 @@ mod log;
 mod order;
 mod questions;
 mod refusals;
+mod tokens;
+mod work;
 
 pub(crate) use create::*;
 pub(crate) use deadlines::*;
@@ -37,6 +39,8 @@ pub(crate) use log::*;
 pub(crate) use order::*;
 pub(crate) use questions::*;
 pub(crate) use refusals::*;
+pub(crate) use tokens::*;
+pub(crate) use work::*;
 
 /// Makes one test of each case of the suite.
 macro_rules! store_tests {
@@ -76,6 +80,7 @@ macro_rules! store_tests {
             names_the_field_of_a_game_that_is_out_of_bounds
             names_the_field_of_a_write_that_is_out_of_bounds
             takes_what_is_within_bounds
+            counts_games_in_a_state
             lists_newest_first
             lists_by_filter
             lists_page_by_page
@@ -101,6 +106,26 @@ macro_rules! store_tests {
             holds_questions_that_are_claimed
             asks_again_at_once
             bounds_the_questions
+            creates_a_job_once_for_each_request
+            bounds_the_jobs_of_a_platform
+            lists_jobs_newest_first
+            one_process_plans_a_job
+            a_job_without_tasks_is_counted
+            leases_each_task_once
+            takes_each_count_once
+            a_late_count_is_kept_to_be_compared
+            a_count_of_a_lost_lease_is_taken_while_nobody_has_it
+            an_expiry_takes_back_nothing_that_was_leased_since
+            a_part_splits_its_task
+            a_task_can_be_given_back
+            a_report_that_cannot_be_right_opens_its_task
+            a_dispute_ends_a_job
+            a_cancelled_job_is_dropped
+            shares_workers_among_jobs
+            knows_no_unknown_job
+            keeps_tokens_as_they_were_issued
+            revokes_tokens_within_a_platform
+            lists_tokens_page_by_page
         }
     };
 }

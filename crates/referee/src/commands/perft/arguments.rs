@@ -6,6 +6,8 @@ use clap::Args;
 use referee_chess::Position;
 use referee_perft::{LastPly, Processor, limits, read_position};
 
+use super::memory;
+use crate::connection::{Server, TrustArguments};
 use crate::exit::Failure;
 use crate::position::castling_mode;
 
@@ -31,7 +33,7 @@ pub(crate) struct PerftArguments {
     /// Shows what the moves of the last ply are: captures, checks, mates and so on. Slower.
     #[arg(long)]
     pub(super) detail: bool,
-    /// How many threads count. Range: 1 to 1024. Default: one for each core.
+    /// How many threads count. A count takes the same work whatever their number. Range: 1 to 1024. Default: one for each core.
     #[arg(
         long,
         short,
@@ -39,14 +41,16 @@ pub(crate) struct PerftArguments {
         value_parser = clap::value_parser!(u16).range(1..=limits::THREADS_MAX as i64)
     )]
     pub(super) threads: Option<u16>,
-    /// The size of a hash table in MiB. Range: 1 to 1048576. Default: none.
+    /// The size of a hash table in MiB, of which no more is taken than the count can use; `auto` is
+    /// three quarters of the memory to spare. Range: 1 to 1048576. Default: none.
     #[arg(
         long,
         value_name = "MIB",
         env = "REFEREE_PERFT_HASH",
+        value_parser = read_hash,
         conflicts_with = "detail"
     )]
-    pub(super) hash: Option<usize>,
+    pub(super) hash: Option<Hash>,
     /// The keys of the hash table: another number makes an independent proof.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) key_set: u64,
@@ -72,6 +76,22 @@ pub(crate) struct PerftArguments {
         conflicts_with_all = ["depth", "fen", "chess960", "divide", "detail", "hash", "checkpoint"]
     )]
     pub(super) suite: Option<PathBuf>,
+    /// Lets the workers of a server count, at http://HOST:PORT or https://HOST:PORT; with their threads and tables, not
+    /// with those of this command. ctrl-C cancels the job there.
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with_all = ["suite", "detail", "no_bulk", "portable", "checkpoint"]
+    )]
+    pub(super) server: Option<String>,
+    #[command(flatten)]
+    trust: TrustArguments,
+    /// Prints the name of the job on the server, and leaves it to itself.
+    #[arg(long, requires = "server")]
+    pub(super) detach: bool,
+    /// Lets workers count without their hash tables: the total is then certain, and comes later.
+    #[arg(long, requires = "server")]
+    pub(super) without_table: bool,
     /// Passes over counts of a suite above so many nodes.
     #[arg(
         long,
@@ -82,6 +102,44 @@ pub(crate) struct PerftArguments {
     pub(super) max_nodes: u128,
 }
 
+/// How large a hash table may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hash {
+    /// What the memory to spare allows.
+    Auto,
+    /// So many MiB.
+    Mib(usize),
+}
+
+fn read_hash(text: &str) -> Result<Hash, String> {
+    if text == "auto" {
+        return Ok(Hash::Auto);
+    }
+    text.parse()
+        .map(Hash::Mib)
+        .map_err(|_| "it is neither a number of MiB nor `auto`".to_owned())
+}
+
+impl Hash {
+    /// Returns how many MiB there may be.
+    pub(super) fn mib(self) -> Result<usize, Failure> {
+        match self {
+            Self::Mib(mib) => Ok(mib),
+            Self::Auto => {
+                let spare = memory::spare().ok_or_else(|| {
+                    Failure::Usage(
+                        "--hash auto: this system does not say how much memory it has to spare: \
+                         give a number of MiB"
+                            .to_owned(),
+                    )
+                })?;
+                let mib = usize::try_from((spare / 4 * 3) >> 20).unwrap_or(limits::HASH_MIB_MAX);
+                Ok(mib.clamp(limits::HASH_MIB_MIN, limits::HASH_MIB_MAX))
+            }
+        }
+    }
+}
+
 impl PerftArguments {
     /// Reads the position to count from.
     pub(super) fn position(&self) -> Result<Position, Failure> {
@@ -90,6 +148,11 @@ impl PerftArguments {
         };
         let mode = castling_mode(self.chess960);
         read_position(fen, mode).map_err(|error| Failure::Usage(format!("--fen: {error}")))
+    }
+
+    /// Reads the address of the server. Nothing is connected yet.
+    pub(super) fn read_server(&self, url: &str) -> Result<Server, Failure> {
+        Server::read("--server", url, &self.trust)
     }
 
     /// Returns how many threads count; 0 for one for each core.

@@ -25,8 +25,8 @@ pub(super) fn count(arguments: &PerftArguments, depth: u32, cancelled: &AtomicBo
         return end(written, found.nodes);
     }
     let table = match arguments.hash {
-        Some(mib) => Some(
-            Table::new(mib, arguments.key_set)
+        Some(hash) => Some(
+            Table::fitting(&position, depth, hash.mib()?, arguments.key_set)
                 .map_err(|error| Failure::Usage(format!("--hash: {error}")))?,
         ),
         None => None,
@@ -46,7 +46,7 @@ pub(super) fn count(arguments: &PerftArguments, depth: u32, cancelled: &AtomicBo
 }
 
 /// Ends a count. Where its result cannot be written, the total is told, lest hours be lost.
-fn end(written: io::Result<()>, nodes: u128) -> Outcome {
+pub(super) fn end(written: io::Result<()>, nodes: u128) -> Outcome {
     match written {
         Ok(()) => Ok(Exit::Fine),
         Err(error) => {

@@ -10,6 +10,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use referee_api::v1;
+use referee_api::v1::perft_job::State as JobState;
 use referee_perft::Progress;
 
 use crate::exit::tell;
@@ -55,6 +57,58 @@ impl View {
         }
     }
 
+    /// Begins to watch a job on a server.
+    pub(super) fn of_job() -> View {
+        let view = View::new(0, 0);
+        if let Some(bar) = &view.bar {
+            bar.set_message("waits for the server");
+        }
+        view
+    }
+
+    /// Shows how far a job is, if it is time to.
+    pub(super) fn show_job(&self, job: &v1::PerftJob) {
+        if !self.is_due() {
+            return;
+        }
+        let progress = job.progress.clone().unwrap_or_default();
+        let message = match job.state() {
+            JobState::Planning => "planning".to_owned(),
+            _ => describe(&progress, job.workers.len()),
+        };
+        self.put(progress.share, message);
+    }
+
+    /// Whether it is time to show something, which is noted.
+    fn is_due(&self) -> bool {
+        let mut state = self
+            .state
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        let is_due = state.shown.elapsed() >= self.interval();
+        if is_due {
+            state.shown = Instant::now();
+        }
+        is_due
+    }
+
+    fn interval(&self) -> Duration {
+        match &self.bar {
+            Some(_) => BAR_INTERVAL,
+            None => LINE_INTERVAL,
+        }
+    }
+
+    fn put(&self, share: f64, message: String) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position((share * BAR_LENGTH as f64) as u64);
+                bar.set_message(message);
+            }
+            None => tell(message),
+        }
+    }
+
     /// Shows how far the count is, if it is time to.
     pub(super) fn show(&self, progress: Progress) {
         let mut state = self
@@ -62,12 +116,7 @@ impl View {
             .lock()
             .unwrap_or_else(|poison| poison.into_inner());
         let (nodes, share) = *state.first.get_or_insert((progress.nodes, progress.share));
-        let interval = if self.bar.is_some() {
-            BAR_INTERVAL
-        } else {
-            LINE_INTERVAL
-        };
-        if state.shown.elapsed() < interval {
+        if state.shown.elapsed() < self.interval() {
             return;
         }
         state.shown = Instant::now();
@@ -86,13 +135,7 @@ impl View {
             progress.positions,
             speed / 1e6,
         );
-        match &self.bar {
-            Some(bar) => {
-                bar.set_position((progress.share * BAR_LENGTH as f64) as u64);
-                bar.set_message(message);
-            }
-            None => tell(message),
-        }
+        self.put(progress.share, message);
     }
 
     /// Takes the bar away.
@@ -101,4 +144,20 @@ impl View {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Says how far a job is, with as many workers in sight.
+fn describe(progress: &v1::PerftProgress, workers: usize) -> String {
+    let left = match &progress.remaining {
+        _ if workers == 0 => "no worker is there: start one with `referee worker`".to_owned(),
+        Some(time) => format!("{} s left", time.seconds),
+        None => "time left unknown".to_owned(),
+    };
+    format!(
+        "{:.1} %, {} of {} tasks, {workers} workers, {:.0} million nodes/s, {left}",
+        100.0 * progress.share,
+        progress.tasks_done,
+        progress.tasks,
+        progress.nodes_per_second / 1e6,
+    )
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use referee_server::{Tls, TlsFiles, TlsPart, WebOrigins};
+use referee_server::{Subjects, Tls, TlsFiles, TlsPart, WebOrigins};
 
 use super::settings::read_listen;
 use crate::exit::Failure;
@@ -24,6 +24,15 @@ pub(super) struct ListenArguments {
         value_parser = read_listen
     )]
     pub(super) listen: String,
+    /// The address to listen on for workers, which count for perft jobs; the other one does not
+    /// serve them then. Default: they come by the same.
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "REFEREE_WORKER_LISTEN",
+        value_parser = read_listen
+    )]
+    worker_listen: Option<String>,
     /// A file with the certificate that the service shows, and those that lead from it to an
     /// authority, in PEM. With it connections are encrypted, and no others are taken. Default: they
     /// are not encrypted, which only this machine is let do.
@@ -60,8 +69,8 @@ pub(super) struct ListenArguments {
         requires = "tls_client_ca"
     )]
     tls_client_auth: ClientCertificate,
-    /// The origins whose pages may call from browsers by gRPC-Web, with commas between them, such as
-    /// https://play.example.org. Default: none, and nothing but HTTP/2 is spoken.
+    /// The origins whose pages may call from browsers by gRPC-Web, with commas between them, such
+    /// as https://play.example.org. Default: none, and nothing but HTTP/2 is spoken.
     #[arg(
         long,
         value_name = "ORIGIN,...",
@@ -69,6 +78,15 @@ pub(super) struct ListenArguments {
         value_delimiter = ','
     )]
     grpc_web_origins: Vec<String>,
+    /// A file that says whose the certificates of clients are: a line for each subject, as SUBJECT
+    /// ROLE PLATFORM PRINCIPAL. Callers have to say who they are then.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "REFEREE_CLIENT_PRINCIPALS",
+        requires = "tls_client_ca"
+    )]
+    client_principals: Option<PathBuf>,
     /// Lets the service listen where other machines reach it, though nothing is encrypted: such as
     /// behind a proxy that encrypts.
     #[arg(
@@ -126,11 +144,44 @@ impl ListenArguments {
         })
     }
 
+    /// Reads whose the certificates of clients are, where that is said.
+    pub(super) fn read_subjects(&self) -> Result<Option<Subjects>, Failure> {
+        let Some(path) = &self.client_principals else {
+            return Ok(None);
+        };
+        let subjects = Subjects::open(path).map_err(|error| {
+            let path = path.display();
+            Failure::Trouble(format!(
+                "--client-principals (REFEREE_CLIENT_PRINCIPALS): {path}: {error}"
+            ))
+        })?;
+        Ok(Some(subjects))
+    }
+
+    /// Whether callers have to say who they are, because other machines reach the address; but for
+    /// those who asked by name for a listener without anything.
+    pub(super) fn wants_credentials(&self, addresses: &[SocketAddr]) -> bool {
+        !self.insecure_listen && !addresses.iter().all(is_own)
+    }
+
     /// Returns the addresses that the name stands for, of which one is to be listened on. Where
     /// other machines could reach one, connections must be encrypted, or it must have been asked
     /// for by name.
     pub(super) fn addresses(&self) -> Result<Vec<SocketAddr>, Failure> {
-        let listen = &self.listen;
+        self.addresses_of(&self.listen, "--listen (REFEREE_LISTEN)")
+    }
+
+    /// Returns the addresses for workers, and the name that they come from, where workers have a
+    /// listener of their own.
+    pub(super) fn worker_addresses(&self) -> Result<Option<(Vec<SocketAddr>, String)>, Failure> {
+        let Some(listen) = &self.worker_listen else {
+            return Ok(None);
+        };
+        let addresses = self.addresses_of(listen, "--worker-listen (REFEREE_WORKER_LISTEN)")?;
+        Ok(Some((addresses, listen.clone())))
+    }
+
+    fn addresses_of(&self, listen: &str, option: &str) -> Result<Vec<SocketAddr>, Failure> {
         let addresses = listen.to_socket_addrs();
         let addresses: Vec<_> = addresses
             .map_err(|error| Failure::Trouble(format!("cannot listen on {listen}: {error}")))?
@@ -140,7 +191,7 @@ impl ListenArguments {
         match exposed {
             Some(address) if !is_encrypted && !self.insecure_listen => {
                 Err(Failure::Usage(format!(
-                    "--listen (REFEREE_LISTEN): other machines reach {address}, and nothing would \
+                    "{option}: other machines reach {address}, and nothing would \
                      be encrypted: who is on the way could read and change everything\neither \
                      encrypt with --tls-certificate FILE --tls-key FILE (REFEREE_TLS_CERTIFICATE, \
                      REFEREE_TLS_KEY)\nor, where the network is trusted or a proxy encrypts, add \

@@ -1,25 +1,34 @@
-//! The signals that a service obeys.
+//! The signals that a service obeys: SIGTERM and SIGINT end it, SIGHUP has it read again what can
+//! be read again.
 
 use std::io;
 use std::time::Duration;
 
-use referee_server::Reload;
+use referee_telemetry::log;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::limits::END_GRACE;
-use crate::log;
 
 /// The signal of a file that may not grow (Linux and BSD alike).
 const SIGXFSZ: i32 = 25;
 
-/// The signals that are waited for.
+/// The signals of a service.
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
     /// A file that may not grow is an error of the store, and no end.
     _too_large: Signal,
+}
+
+/// How long the service may take to end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EndTimes {
+    /// How long it goes on after SIGTERM.
+    pub(super) delay: Duration,
+    /// How long it drains after that.
+    pub(super) drain: Duration,
 }
 
 impl Signals {
@@ -33,28 +42,41 @@ impl Signals {
         })
     }
 
-    /// Obeys them: cancels `stop` at the first that ends the service, and sees to it that the
-    /// process ends soon after the drain time. SIGHUP asks for a reload where there are files to
-    /// read again, and ends the service else, as when its terminal is closed.
+    /// Waits for signals: cancels `stop` with the first that ends the service, and `hurry` where
+    /// nothing is to be served in between. That is so with SIGINT, since a person waits, and with
+    /// each further signal.
     pub(super) async fn obey(
         mut self,
-        reload: Option<Reload>,
-        drain_time: Duration,
         stop: CancellationToken,
+        hurry: CancellationToken,
+        times: EndTimes,
+        reload: impl Fn(),
     ) {
-        let name = loop {
-            tokio::select! {
-                _ = self.terminate.recv() => break "SIGTERM",
-                _ = self.interrupt.recv() => break "SIGINT",
-                _ = self.hangup.recv() => match &reload {
-                    Some(reload) => reload.ask(),
-                    None => break "SIGHUP",
+        loop {
+            let name = tokio::select! {
+                _ = self.terminate.recv() => "SIGTERM",
+                _ = self.interrupt.recv() => "SIGINT",
+                _ = self.hangup.recv() => {
+                    reload();
+                    continue;
                 }
+            };
+            let goes_on = name == "SIGTERM" && !stop.is_cancelled() && !times.delay.is_zero();
+            if goes_on {
+                let seconds = times.delay.as_secs();
+                tracing::info!(
+                    signal = name,
+                    seconds,
+                    "not ready; draining after that time"
+                );
+                end_at_last(times.delay + times.drain + END_GRACE);
+            } else {
+                tracing::info!(signal = name, "draining");
+                hurry.cancel();
+                end_at_last(times.drain + END_GRACE);
             }
-        };
-        tracing::info!(signal = name, "draining");
-        end_at_last(drain_time + END_GRACE);
-        stop.cancel();
+            stop.cancel();
+        }
     }
 }
 

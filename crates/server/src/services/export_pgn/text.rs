@@ -10,13 +10,13 @@ use referee_record::FoldedGame;
 use referee_record::convert::clocks::stored_line;
 use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::whole_ms;
-use referee_store::{GameKey, Games as Records};
+use referee_store::GameKey;
 
 use super::super::imported::{is_imported, shows_clock, shows_elapsed};
 use super::super::service::GamesService;
 use super::tags::{End, write_tags, written_outcome};
 use crate::error::ServiceError;
-use crate::games::RecordedGame;
+use crate::games::{GameRegistry, RecordedGame};
 use crate::limits;
 
 /// Writes a game in the export format.
@@ -25,8 +25,7 @@ pub(super) async fn write(
     key: &GameKey,
     game: Arc<RecordedGame>,
 ) -> Result<String, ServiceError> {
-    let records = service.games.registry.records();
-    let told = Told::read(records, key, &game.folded).await?;
+    let told = Told::read(&service.games.registry, key, &game.folded).await?;
     let moves = game.folded.game.history().ply() as usize;
     let is_long = moves > limits::HISTORY_MOVES_INLINE_MAX;
     let write = move || write_game(&game.folded, &told);
@@ -112,7 +111,7 @@ struct Told {
 
 impl Told {
     async fn read(
-        records: &dyn Records,
+        registry: &GameRegistry,
         key: &GameKey,
         live: &FoldedGame,
     ) -> Result<Told, ServiceError> {
@@ -121,7 +120,9 @@ impl Told {
         let mut after = 0;
         while after < live.sequence {
             let limit = limits::FOLD_ENTRIES_READ_MAX;
-            let entries = records.entries(key, after, limit).await?;
+            let turn = registry.bulk_turn().await?;
+            let entries = registry.records().entries(key, after, limit).await?;
+            drop(turn);
             if entries.is_empty() {
                 return Err(ServiceError::damaged("an event is missing"));
             }

@@ -1,0 +1,36 @@
+//! Perft jobs are planned and added up, and what time brings to sessions of workers is done.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::limits;
+use crate::perft::PerftJobs;
+
+/// Plans jobs and adds them up until the service stops, one at a time.
+pub(super) async fn advance(jobs: Arc<PerftJobs>, stop: CancellationToken) {
+    loop {
+        while !stop.is_cancelled() && jobs.advance(&stop).await {}
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = jobs.due.notified() => {}
+            () = tokio::time::sleep(limits::PERFT_LOOK_INTERVAL) => {}
+        }
+    }
+}
+
+/// Looks after sessions and what is not needed any more until the service stops.
+pub(super) async fn sweep(jobs: Arc<PerftJobs>, stop: CancellationToken) {
+    loop {
+        // Little by little, so that moves do not wait for it.
+        let more = jobs.sweep().await;
+        let pause = match more {
+            true => limits::SWEEP_PAUSE,
+            false => limits::SWEEP_INTERVAL,
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Tokens of a store whose disk fails.
+
+use super::Faulty;
+use crate::ack::{Ack, Read};
+use crate::error::Fault;
+use crate::identities::{Identities, IssueError, NewToken, TokenRow};
+use crate::store::Store;
+
+impl<S: Store> Identities for Faulty<S> {
+    fn issue_token(&self, token: NewToken) -> Ack<TokenRow, IssueError> {
+        self.write(move |store| store.issue_token(token))
+    }
+
+    fn revoke_token(
+        &self,
+        id: String,
+        platform: Option<String>,
+        at_us: i64,
+    ) -> Ack<Option<TokenRow>, Fault> {
+        self.write(move |store| store.revoke_token(id, platform, at_us))
+    }
+
+    fn token<'a>(&'a self, id: &'a str) -> Read<'a, Option<TokenRow>> {
+        self.store.token(id)
+    }
+
+    fn tokens<'a>(
+        &'a self,
+        platform: Option<&'a str>,
+        after: &'a str,
+        limit: usize,
+    ) -> Read<'a, Vec<TokenRow>> {
+        self.store.tokens(platform, after, limit)
+    }
+}

@@ -1,0 +1,122 @@
+//! Shared work goes through as it is.
+
+use referee_store::{
+    Ack, Claim, ClaimedJob, Dispute, Fault, JobCursor, JobEnd, JobError, JobKey, JobPage,
+    JobProgress, JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask,
+    PlannedJob, Read, Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept,
+    TaskReport, Unfinished, Work,
+};
+
+use super::Apart;
+
+impl Work for Apart {
+    fn create_job(&self, job: NewJob) -> Ack<JobRow, JobError> {
+        self.store.create_job(job)
+    }
+
+    fn cancel_job(&self, key: JobKey, now_us: i64) -> Ack<Option<JobRow>, Fault> {
+        self.store.cancel_job(key, now_us)
+    }
+
+    fn delete_job(&self, key: JobKey) -> Ack<Result<(), Unfinished>, Fault> {
+        self.store.delete_job(key)
+    }
+
+    fn claim_job(&self, now_us: i64, hold_us: i64) -> Ack<Option<ClaimedJob>, Fault> {
+        self.store.claim_job(now_us, hold_us)
+    }
+
+    fn hold_job(&self, claim: Claim, until_us: i64) -> Ack<bool, Fault> {
+        self.store.hold_job(claim, until_us)
+    }
+
+    fn clear_tasks(&self, claim: Claim) -> Ack<Option<bool>, Fault> {
+        self.store.clear_tasks(claim)
+    }
+
+    fn add_tasks(&self, claim: Claim, tasks: Vec<NewTask>) -> Ack<bool, Fault> {
+        self.store.add_tasks(claim, tasks)
+    }
+
+    fn end_plan(&self, claim: Claim, planned: PlannedJob) -> Ack<bool, Fault> {
+        self.store.end_plan(claim, planned)
+    }
+
+    fn end_job(&self, claim: Claim, end: JobEnd) -> Ack<bool, Fault> {
+        self.store.end_job(claim, end)
+    }
+
+    fn open_session(&self, session: NewSession) -> Ack<bool, Fault> {
+        self.store.open_session(session)
+    }
+
+    fn lease(&self, request: LeaseRequest) -> Ack<Option<Leases>, Fault> {
+        self.store.lease(request)
+    }
+
+    fn renew(&self, renewal: Renewal) -> Ack<Option<Renewed>, Fault> {
+        self.store.renew(renewal)
+    }
+
+    fn report(&self, report: TaskReport) -> Ack<Reported, Fault> {
+        self.store.report(report)
+    }
+
+    fn refuse_report(&self, token: SessionToken, lease: Lease) -> Ack<i64, Fault> {
+        self.store.refuse_report(token, lease)
+    }
+
+    fn dispute(&self, dispute: Dispute) -> Ack<(), Fault> {
+        self.store.dispute(dispute)
+    }
+
+    fn close_session(&self, token: SessionToken, now_us: i64) -> Ack<bool, Fault> {
+        self.store.close_session(token, now_us)
+    }
+
+    fn sweep(&self, now_us: i64, forget_before_us: i64) -> Ack<Swept, Fault> {
+        self.store.sweep(now_us, forget_before_us)
+    }
+
+    fn job<'a>(&'a self, key: &'a JobKey) -> Read<'a, Option<JobRow>> {
+        self.store.job(key)
+    }
+
+    fn job_by_id(&self, job: i64) -> Read<'_, Option<JobRow>> {
+        self.store.job_by_id(job)
+    }
+
+    fn jobs<'a>(
+        &'a self,
+        platform: &'a str,
+        states: &'a [JobState],
+        after: Option<JobCursor>,
+        limit: usize,
+    ) -> Read<'a, JobPage> {
+        self.store.jobs(platform, states, after, limit)
+    }
+
+    fn progress(&self, job: i64) -> Read<'_, JobProgress> {
+        self.store.progress(job)
+    }
+
+    fn tasks<'a>(&'a self, leases: &'a [Lease]) -> Read<'a, Vec<StoredTask>> {
+        self.store.tasks(leases)
+    }
+
+    fn counted(&self, job: i64, first: i64, end: i64) -> Read<'_, Vec<StoredTask>> {
+        self.store.counted(job, first, end)
+    }
+
+    fn late_counts(&self, job: i64, task: i64) -> Read<'_, Vec<Vec<u8>>> {
+        self.store.late_counts(job, task)
+    }
+
+    fn session<'a>(&'a self, token: &'a SessionToken) -> Read<'a, Option<SessionRow>> {
+        self.store.session(token)
+    }
+
+    fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>> {
+        self.store.sessions(job, limit)
+    }
+}
