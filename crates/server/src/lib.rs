@@ -29,4 +29,6 @@ pub use access::{
 pub use clock::{Clock, MachineClock, ManualClock, Sleep};
 pub use error::{Refusal, ServiceError};
 pub use server::{Reload, ServeError, Server, ServerOptions};
-pub use transport::{DOMAIN, Inside, Tls, TlsError, TlsFiles, TlsPart, TlsState};
+pub use transport::{
+    DOMAIN, Inside, OriginError, Tls, TlsError, TlsFiles, TlsPart, TlsState, WebOrigins,
+};

@@ -197,6 +197,10 @@ pub const TLS_EXPIRY_SAID_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60)
 pub const TLS_CLIENT_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a connection may take to say that it speaks HTTP/2.
 pub const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The bytes of a connection of HTTP/1.1 that are read or written at once.
+pub const HTTP_1_BUFFER_BYTES_MAX: usize = 64 << 10;
+/// The most origins whose pages may call.
+pub const WEB_ORIGINS_MAX: usize = 64;
 /// How long a message of a request may take from its first byte to its last.
 pub const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a connection may be open without a call.

@@ -41,7 +41,7 @@ use crate::services::{
 };
 use crate::transport::{
     Ages, CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, Tls, TransportErrorLayer,
-    inside, methods, reflection, serve, serve_inside,
+    WebOrigins, inside, methods, reflection, serve, serve_inside,
 };
 
 /// Asks a server to look at its files again, at once. Clones ask the same server.
@@ -77,6 +77,8 @@ pub struct ServerOptions {
     pub sort_folder: PathBuf,
     /// What connections are encrypted with; without it they are not.
     pub tls: Option<Arc<Tls>>,
+    /// The origins whose pages may call from browsers; without it nothing but HTTP/2 is spoken.
+    pub web: Option<WebOrigins>,
     /// What asks the server to look at the files of `tls` again.
     pub reload: Reload,
     /// Whether callers have to say who they are.
@@ -116,6 +118,7 @@ impl Default for ServerOptions {
             backup_folder: None,
             sort_folder: std::env::temp_dir(),
             tls: None,
+            web: None,
             reload: Reload::default(),
             access: Access::Open,
             allowances: Allowances::default(),
@@ -284,6 +287,7 @@ impl Server {
             worker_listener: self.worker_listener,
             inside: self.inside.1,
             tls,
+            web: self.options.web,
         };
         let serving = doors.serve(ledger, services, closing.clone());
         tokio::pin!(serving);
@@ -458,6 +462,8 @@ struct Doors {
     worker_listener: Option<TcpListener>,
     inside: InsideDoor,
     tls: Option<Arc<Tls>>,
+    /// The pages that may call; no page is a worker.
+    web: Option<WebOrigins>,
 }
 
 impl Doors {
@@ -478,11 +484,27 @@ impl Doors {
         let of_workers = async {
             if let Some(listener) = self.worker_listener {
                 let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
-                serve(listener, tls, ledger, services.of_workers, stop.clone()).await;
+                serve(
+                    listener,
+                    tls,
+                    None,
+                    ledger,
+                    services.of_workers,
+                    stop.clone(),
+                )
+                .await;
             }
         };
         let (tls, ledger) = (self.tls.clone(), Arc::clone(&ledger));
-        let of_all = serve(self.listener, tls, ledger, services.of_all, stop.clone());
+        let web = self.web;
+        let of_all = serve(
+            self.listener,
+            tls,
+            web,
+            ledger,
+            services.of_all,
+            stop.clone(),
+        );
         tokio::join!(of_all, of_workers, from_inside);
     }
 }

@@ -98,6 +98,8 @@ fn bounds() -> BTreeMap<&'static str, String> {
     [
         ("CONNECTIONS_MAX", count(l::CONNECTIONS_MAX)),
         ("TLS_HANDSHAKE_TIMEOUT", seconds(l::TLS_HANDSHAKE_TIMEOUT)),
+        ("HTTP_1_BUFFER_BYTES_MAX", bytes(l::HTTP_1_BUFFER_BYTES_MAX)),
+        ("WEB_ORIGINS_MAX", count(l::WEB_ORIGINS_MAX)),
         ("TLS_FILE_BYTES_MAX", bytes(l::TLS_FILE_BYTES_MAX)),
         ("PREFACE_TIMEOUT", seconds(l::PREFACE_TIMEOUT)),
         ("CONNECTION_QUIET_MAX", seconds(l::CONNECTION_QUIET_MAX)),

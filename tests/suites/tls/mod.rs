@@ -5,6 +5,7 @@ mod clients;
 mod commands;
 mod reload;
 mod serving;
+mod web;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

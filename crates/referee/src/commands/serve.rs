@@ -18,7 +18,7 @@ use clap::{ArgMatches, Args};
 use referee_record::RecordKey;
 use referee_server::limits::CONNECTIONS_MAX;
 use referee_server::{
-    Access, MachineClock, OperatorToken, Reload, Server, ServerOptions, Subjects, Tls,
+    Access, MachineClock, OperatorToken, Reload, Server, ServerOptions, Subjects, Tls, WebOrigins,
 };
 use referee_store::{SqliteStore, Store};
 use referee_telemetry::log::log_panics;
@@ -124,6 +124,7 @@ pub(crate) struct ServeArguments {
 struct Prepared {
     record_key: Option<RecordKey>,
     tls: Option<Arc<Tls>>,
+    web: Option<WebOrigins>,
     addresses: Vec<SocketAddr>,
     /// The addresses for workers, and the name that they come from.
     worker_addresses: Option<(Vec<SocketAddr>, String)>,
@@ -173,6 +174,7 @@ impl ServeArguments {
     /// Reads every file that the settings name. Nothing is written and no port is bound.
     fn prepare(&self) -> Result<Prepared, Failure> {
         check_store(&self.store).map_err(|text| Failure::Usage(text.to_owned()))?;
+        let web = self.listen.read_web()?;
         self.observed.read_filter().map_err(Failure::Trouble)?;
         let addresses = self.listen.addresses()?;
         let worker_addresses = self.listen.worker_addresses()?;
@@ -195,6 +197,7 @@ impl ServeArguments {
             subjects,
             record_key: record_key.map_err(Failure::Trouble)?,
             tls: self.listen.read_tls()?,
+            web,
             addresses,
             worker_addresses,
         })
@@ -268,6 +271,7 @@ impl ServeArguments {
             connection_age_grace: Duration::from_secs(self.connection_age_grace_seconds),
             telemetry: telemetry.clone(),
             tls: prepared.tls,
+            web: prepared.web,
             access: prepared.access,
             operator_token: prepared.operator_token,
             subjects: prepared.subjects,

@@ -16,9 +16,10 @@ use tokio_util::task::TaskTracker;
 use tonic::body::Body;
 use tower::Service;
 
-use super::connection;
+use super::connection::{self, Protocols};
 use super::ledger::{Ledger, Place, Seldom};
 use super::tls::{Tls, VerifiedClient};
+use super::web::WebOrigins;
 use crate::limits;
 
 /// What is kept open, so that there is a descriptor to turn somebody away with when there is no
@@ -32,6 +33,7 @@ const SPARE: &str = "/dev/null";
 pub(crate) async fn serve<S>(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
+    web: Option<WebOrigins>,
     ledger: Arc<Ledger>,
     service: S,
     stop: CancellationToken,
@@ -40,7 +42,7 @@ pub(crate) async fn serve<S>(
     S: Clone + Send + Sync + 'static,
     S::Future: Send,
 {
-    let http = Arc::new(connection::http());
+    let protocols = Arc::new(Protocols::new(web));
     let connections = TaskTracker::new();
     let gone = CancellationToken::new();
     let _goes = gone.clone().drop_guard();
@@ -67,11 +69,11 @@ pub(crate) async fn serve<S>(
         // Small answers must not wait for others.
         let _ = stream.set_nodelay(true);
         let (tls, service) = (tls.clone(), service.clone());
-        let (http, stop) = (Arc::clone(&http), stop.clone());
+        let (protocols, stop) = (Arc::clone(&protocols), stop.clone());
         let serving = async move {
             let begun = begin(stream, tls.as_deref(), peer.ip(), &place, &stop).await;
             if let Some((stream, client)) = begun {
-                connection::serve(stream, client, place, service, http, stop).await;
+                connection::serve(stream, client, place, service, protocols, stop).await;
             }
         };
         let gone = gone.clone();

@@ -16,7 +16,7 @@ use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint};
 use tower::{Service, service_fn};
 
-use super::connection;
+use super::connection::{self, Protocols};
 use super::ledger::Ledger;
 use crate::limits;
 
@@ -75,7 +75,7 @@ pub(crate) async fn serve_inside<S>(
     S: Clone + Send + Sync + 'static,
     S::Future: Send,
 {
-    let http = Arc::new(connection::http());
+    let protocols = Arc::new(Protocols::new(None));
     let connections = TaskTracker::new();
     let gone = CancellationToken::new();
     let _goes = gone.clone().drop_guard();
@@ -88,8 +88,8 @@ pub(crate) async fn serve_inside<S>(
         let Some(place) = ledger.admit(ADDRESS) else {
             continue;
         };
-        let (service, http) = (service.clone(), Arc::clone(&http));
-        let serving = connection::serve(stream, None, place, service, http, stop.clone());
+        let (service, protocols) = (service.clone(), Arc::clone(&protocols));
+        let serving = connection::serve(stream, None, place, service, protocols, stop.clone());
         let gone = gone.clone();
         connections.spawn(async move {
             tokio::select! {

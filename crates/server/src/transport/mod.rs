@@ -16,6 +16,7 @@ mod reflection;
 mod status;
 mod stream;
 mod tls;
+mod web;
 
 pub(crate) use self::accept::serve;
 pub(crate) use self::ages::Ages;
@@ -30,3 +31,4 @@ pub(crate) use self::reflection::reflection;
 pub use self::status::DOMAIN;
 pub(crate) use self::stream::{Gone, Outgoing, Sender, Streams};
 pub use self::tls::{Tls, TlsError, TlsFiles, TlsPart, TlsState};
+pub use self::web::{OriginError, WebOrigins};

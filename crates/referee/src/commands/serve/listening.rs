@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use referee_server::{Subjects, Tls, TlsFiles, TlsPart};
+use referee_server::{Subjects, Tls, TlsFiles, TlsPart, WebOrigins};
 
 use super::settings::read_listen;
 use crate::exit::Failure;
@@ -69,6 +69,15 @@ pub(super) struct ListenArguments {
         requires = "tls_client_ca"
     )]
     tls_client_auth: ClientCertificate,
+    /// The origins whose pages may call from browsers by gRPC-Web, with commas between them, such
+    /// as https://play.example.org. Default: none, and nothing but HTTP/2 is spoken.
+    #[arg(
+        long,
+        value_name = "ORIGIN,...",
+        env = "REFEREE_GRPC_WEB_ORIGINS",
+        value_delimiter = ','
+    )]
+    grpc_web_origins: Vec<String>,
     /// A file that says whose the certificates of clients are: a line for each subject, as SUBJECT
     /// ROLE PLATFORM PRINCIPAL. Callers have to say who they are then.
     #[arg(
@@ -108,7 +117,7 @@ impl ListenArguments {
             key: key.clone(),
             client_authorities: self.tls_client_ca.clone(),
             is_client_certificate_required: self.tls_client_auth == ClientCertificate::Required,
-            is_http_1_served: false,
+            is_http_1_served: !self.grpc_web_origins.is_empty(),
         };
         let tls = Tls::open(files).map_err(|error| {
             let option = match error.part() {
@@ -119,6 +128,20 @@ impl ListenArguments {
             Failure::Trouble(format!("{option}: {error}"))
         })?;
         Ok(Some(Arc::new(tls)))
+    }
+
+    /// Reads the origins whose pages may call, if any may.
+    pub(super) fn read_web(&self) -> Result<Option<WebOrigins>, Failure> {
+        if self.grpc_web_origins.is_empty() {
+            return Ok(None);
+        }
+        let origins = self.grpc_web_origins.iter().map(|text| text.trim());
+        let origins = WebOrigins::read(origins);
+        origins.map(Some).map_err(|error| {
+            let all = self.grpc_web_origins.join(",");
+            let option = "--grpc-web-origins (REFEREE_GRPC_WEB_ORIGINS)";
+            Failure::Usage(format!("{option}: {all}: {error}"))
+        })
     }
 
     /// Reads whose the certificates of clients are, where that is said.
