@@ -95,16 +95,16 @@ pub(crate) struct ServeArguments {
     /// are made.
     #[arg(long, value_name = "FOLDER", env = "REFEREE_BACKUP_FOLDER", value_parser = read_folder)]
     backup_folder: Option<PathBuf>,
-    /// Whether callers have to say who they are, by a token of `referee token issue`. Default: where
-    /// other machines reach the address, but for `--insecure-listen`.
+    /// Whether callers have to say who they are, by a token of `referee token issue`. Default:
+    /// where other machines reach the address, but for `--insecure-listen`.
     #[arg(
         long,
         env = "REFEREE_REQUIRE_CREDENTIALS",
         value_parser = BoolishValueParser::new()
     )]
     require_credentials: bool,
-    /// A file with the token of the first operator: one line of 32 to 256 printable characters, such
-    /// as `openssl rand -base64 32` writes. Callers have to say who they are then.
+    /// A file with the token of the first operator: one line of 32 to 256 printable characters,
+    /// such as `openssl rand -base64 32` writes. Callers have to say who they are then.
     #[arg(long, value_name = "FILE", env = "REFEREE_OPERATOR_TOKEN_FILE")]
     operator_token_file: Option<PathBuf>,
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
