@@ -1,5 +1,6 @@
 //! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
+mod allowances;
 mod listening;
 mod observed;
 mod own_worker;
@@ -31,6 +32,7 @@ use crate::environment::{self, Stranger};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::{CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT};
 use crate::printable::standard_output;
+use allowances::AllowanceArguments;
 use listening::ListenArguments;
 use observed::ObservedArguments;
 use own_worker::{OwnWorker, OwnWorkerArguments};
@@ -107,6 +109,8 @@ pub(crate) struct ServeArguments {
     /// such as `openssl rand -base64 32` writes. Callers have to say who they are then.
     #[arg(long, value_name = "FILE", env = "REFEREE_OPERATOR_TOKEN_FILE")]
     operator_token_file: Option<PathBuf>,
+    #[command(flatten)]
+    allowances: AllowanceArguments,
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
     #[arg(long, short, env = "REFEREE_THREADS", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -275,6 +279,7 @@ impl ServeArguments {
             access: prepared.access,
             operator_token: prepared.operator_token,
             subjects: prepared.subjects,
+            allowances: self.allowances.read(),
             reload,
             ..ServerOptions::default()
         };

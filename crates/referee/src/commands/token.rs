@@ -1,9 +1,11 @@
-//! `referee token`: issues tokens, lists and revokes them, in a store that no server runs on.
+//! `referee token`: issues tokens, lists and revokes them, through a server, or in a store that
+//! no server runs on.
 
 mod issue;
 mod list;
 mod place;
 mod revoke;
+mod shown;
 
 use clap::{Args, Subcommand};
 

@@ -12,6 +12,7 @@ use clap::Args;
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::perft_service_client::PerftServiceClient;
 use referee_api::v1::store_service_client::StoreServiceClient;
+use referee_api::v1::token_service_client::TokenServiceClient;
 use referee_worker::Identity;
 use tonic::service::Interceptor as _;
 use tonic::service::interceptor::InterceptedService;
@@ -51,6 +52,9 @@ pub(crate) type Games = GameServiceClient<InterceptedService<Channel, Credential
 
 /// The care of the store of a server.
 pub(crate) type Store = StoreServiceClient<InterceptedService<Channel, Credential>>;
+
+/// The tokens of a server.
+pub(crate) type Tokens = TokenServiceClient<InterceptedService<Channel, Credential>>;
 
 /// A server: its address, how it is believed, and what every call says about who asks.
 #[derive(Clone, Debug)]
@@ -152,6 +156,15 @@ impl Server {
         Identity::new(move |request| credential.clone().call(request))
     }
 
+    /// Connects to the tokens.
+    pub(crate) async fn tokens(&self) -> Result<Tokens, Failure> {
+        let channel = self.connect().await?;
+        Ok(TokenServiceClient::with_interceptor(
+            channel,
+            self.credential(),
+        ))
+    }
+
     async fn connect(&self) -> Result<Channel, Failure> {
         self.endpoint.connect().await.map_err(|error| {
             let mut text = format!("cannot reach {}: {error}", self.text);
@@ -224,6 +237,9 @@ fn way_out(reason: &str) -> Option<&'static str> {
         "GAME_NOT_FOUND" => "a game is named as `referee game create` has printed it",
         "SEQUENCE_MISMATCH" => "look at the game with `referee game show`, and decide again",
         "SEQUENCE_AHEAD" => "leave --after out to begin with the game as it stands",
+        "CREDENTIAL_REFUSED" => "say who asks with --token-file FILE",
+        "ROLE_DENIED" => "ask with the token of another role: --token-file FILE",
+        "TOKEN_NOT_FOUND" => "`referee token list` names the tokens of a platform",
         "BACKUP_REFUSED" => "see the log of the server, which names the folder",
         "PERFT_JOBS_FULL" => "wait for a job to end, or cancel one and delete it",
         "GENERATOR_UNKNOWN" => "run a worker of the version of the server",

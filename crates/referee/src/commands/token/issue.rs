@@ -4,17 +4,24 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use referee_api::v1;
+use referee_record::resource_name;
 use referee_server::limits::{TOKEN_LIFETIME_MAX, TOKEN_LIFETIME_MIN};
 use referee_server::{Role, Secret};
 use referee_store::limits::{LABEL_KEY_BYTES_MAX, LABEL_VALUE_BYTES_MAX, PRINCIPAL_BYTES_MAX};
 use referee_store::{Identities as _, IssueError, NewToken, TokenScope};
 
-use super::place::{StoreOfTokens, now_us, of_fault, read_platform, scope_words};
+use super::place::{PlaceArguments, now_us, of_fault};
+use super::shown::Shown;
+use crate::connection::{self, Server};
 use crate::exit::{self, Exit, Failure, Outcome};
 use crate::printable::standard_output;
 
 /// Who is named as the issuer of tokens that were issued without a server.
 const ISSUER: &str = "command-line";
+
+/// The platform of tokens that were issued without a server, where nobody says.
+const PLATFORM: &str = "default";
 
 /// The command line of `referee token issue`.
 #[derive(Debug, Args)]
@@ -25,9 +32,6 @@ pub(super) struct IssueArguments {
     /// Who presents it: what events say about who acted. Printable, without blanks.
     #[arg(long, value_name = "NAME", value_parser = read_principal)]
     principal: String,
-    /// The platform that it is of.
-    #[arg(long, value_name = "NAME", default_value = "default", value_parser = read_platform)]
-    platform: String,
     /// The game that it is confined to, as games/NAME: required for a player, and possible for an
     /// arbiter and a spectator.
     #[arg(long, value_name = "GAME", value_parser = read_game, conflicts_with = "label")]
@@ -42,7 +46,7 @@ pub(super) struct IssueArguments {
     #[arg(long, value_name = "TIME", default_value = "90d", value_parser = read_lifetime)]
     lifetime: Duration,
     #[command(flatten)]
-    store: StoreOfTokens,
+    place: PlaceArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,21 +68,62 @@ enum SeatWord {
 impl IssueArguments {
     pub(super) fn run(self) -> Outcome {
         let scope = self.scope()?;
+        match self.place.server()? {
+            Some(server) => connection::run(self.ask(server, scope)),
+            None => self.write(scope),
+        }
+    }
+
+    /// Asks a server. It is asked once: each answer is another token.
+    async fn ask(self, server: Server, scope: TokenScope) -> Outcome {
+        let (mut game, mut seat, mut label) = (String::new(), 0, None);
+        match scope {
+            TokenScope::Platform => {}
+            TokenScope::Game { game: id, seat: of } => {
+                game = resource_name(&id);
+                seat = i32::try_from(of).unwrap_or_default();
+            }
+            TokenScope::Label { key, value } => label = Some(v1::TokenLabel { key, value }),
+        }
+        let lifetime = prost_types::Duration {
+            seconds: i64::try_from(self.lifetime.as_secs()).unwrap_or(i64::MAX),
+            nanos: 0,
+        };
+        let request = v1::IssueTokenRequest {
+            principal: self.principal.clone(),
+            role: i32::try_from(self.role.role().number()).unwrap_or_default(),
+            game,
+            seat,
+            label,
+            lifetime: Some(lifetime),
+        };
+        let mut tokens = server.tokens().await?;
+        let issued = connection::in_time(tokens.issue_token(self.place.request(request))).await;
+        let issued = issued
+            .map_err(|status| server.failure(&status))?
+            .into_inner();
+        let token = issued.token.unwrap_or_default();
+        tell(&issued.secret, &Shown::from(&token))
+    }
+
+    /// Writes the token into a store.
+    fn write(self, scope: TokenScope) -> Outcome {
         let secret = Secret::draw().map_err(|error| Failure::Trouble(error.to_string()))?;
         let create_time_us = now_us();
         let lifetime_us = i64::try_from(self.lifetime.as_micros()).unwrap_or(i64::MAX);
+        let platform = self.place.platform.as_deref().unwrap_or(PLATFORM);
         let token = NewToken {
             id: secret.id().to_owned(),
             secret_hash: secret.hash(),
             principal: self.principal,
-            platform: self.platform,
+            platform: platform.to_owned(),
             role: self.role.role().number(),
             scope,
             issuer: ISSUER.to_owned(),
             create_time_us,
             expire_time_us: Some(create_time_us.saturating_add(lifetime_us)),
         };
-        let issued = self.store.with(async |store| {
+        let issued = self.place.with_store(async |store| {
             let issued = store.issue_token(token).await;
             issued.map_err(|error| match error {
                 IssueError::Full { limit } => Failure::Trouble(format!(
@@ -89,17 +134,7 @@ impl IssueArguments {
                 IssueError::IdTaken => Failure::Trouble("try again".to_owned()),
             })
         })?;
-        // The secret alone, so that it can be written to a file.
-        writeln!(standard_output(false), "{}", secret.reveal()).map_err(Failure::Output)?;
-        exit::tell(format_args!(
-            "tokens/{} for {}: {} of {}, {}",
-            issued.token.id,
-            issued.token.principal,
-            self.role.role().word(),
-            issued.token.platform,
-            scope_words(&issued.token.scope)
-        ));
-        Ok(Exit::Fine)
+        tell(&secret.reveal(), &Shown::from(&issued))
     }
 
     /// What the token is confined to.
@@ -126,6 +161,13 @@ impl IssueArguments {
             }),
         }
     }
+}
+
+/// Prints the secret alone, so that it can be written to a file, and says beside it what it is.
+fn tell(secret: &str, token: &Shown) -> Outcome {
+    writeln!(standard_output(false), "{secret}").map_err(Failure::Output)?;
+    exit::tell(token.issued());
+    Ok(Exit::Fine)
 }
 
 impl RoleWord {
