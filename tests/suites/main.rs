@@ -12,7 +12,7 @@
 //! | `identity` | roles, seats, platforms that are apart, credentials that are good no more |
 //! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
 //! | `jobs` | perft jobs: exact totals whatever is reported, limits, small counts |
-//! | `fleet` | workers as processes: exact whatever dies, nobody at work after a cancel, moves beside a job |
+//! | `fleet` | workers as processes: exact whatever dies, idle after a cancel, moves beside a job |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |

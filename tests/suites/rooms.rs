@@ -101,6 +101,11 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         "guards narrow what a man can reach, and what it can reach makes a guard",
     ),
     (
+        "perft",
+        &["fast.rs", "table.rs"],
+        "what is counted is looked up first and kept, and what is not there is counted",
+    ),
+    (
         "pgn",
         &["export.rs", "game.rs"],
         "a game is written by a method of it",

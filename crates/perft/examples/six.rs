@@ -3,8 +3,9 @@
 //!
 //! `six [--portable] [--hash=MIB] [--threads=THREADS] [NAME ROUNDS PLIES]` counts one position so
 //! often, so many plies deeper (or less deep where that is negative), each time with an empty table
-//! if there is one, and prints the seconds of the processor that each count took. With threads it is
-//! counted as `referee perft` does, equal positions once, and what is printed are seconds of time.
+//! if there is one, and prints the seconds of the processor that each count took. With threads the
+//! position is counted as `referee perft` does, equal positions once, and what is printed are
+//! seconds of time.
 
 #![expect(clippy::disallowed_types, reason = "it shows how long it took")]
 

@@ -263,18 +263,7 @@ impl Server {
         let ready = tasks.spawn(ready);
         let gate = self.gate();
         tasks.spawn(Arc::clone(&gate).run(closing.clone()));
-        // Outermost, so that whatever is refused is counted as well.
-        let calls = telemetry.calls(&methods(), Body::new, Body::new);
-        let layered = |routes: Routes, callers: &CallerLayer| {
-            calls.layer(callers.layer(TransportErrorLayer.layer(routes)))
-        };
-        let own = CallerLayer::own_worker(Arc::clone(&gate));
-        let callers = CallerLayer::new(gate);
-        let services = Services {
-            of_all: layered(routes, &callers),
-            from_inside: layered(worker_routes.clone(), &own),
-            of_workers: layered(worker_routes, &callers),
-        };
+        let services = layer_all(&telemetry, gate, routes, worker_routes);
         let ledger = self.ledger();
         measures::read_before(telemetry.metrics(), &ledger, &self.store);
         let tls = self.options.tls;
@@ -291,18 +280,10 @@ impl Server {
         };
         let serving = doors.serve(ledger, services, closing.clone());
         tokio::pin!(serving);
-        let (delay, hurry) = (self.options.drain_delay, self.options.hurry);
-        let to_close = async {
-            stop.cancelled().await;
-            tokio::select! {
-                () = tokio::time::sleep(delay) => {}
-                () = hurry.cancelled() => {}
-            }
-        };
         // Then the door is closed, and connections go when their calls have ended.
         let is_served = tokio::select! {
             () = &mut serving => true,
-            () = to_close => false,
+            () = to_close(&stop, self.options.drain_delay, &self.options.hurry) => false,
         };
         let drained = async {
             // A door that closed by itself ends the rest as well.
@@ -438,6 +419,42 @@ impl Server {
             )
             .add_service(v1.build_v1().map_err(ServeError::Reflection)?)
             .add_service(v1alpha.build_v1alpha().map_err(ServeError::Reflection)?))
+    }
+}
+
+/// Waits for the signal, and for the delay after it; not for the delay where somebody hurries.
+async fn to_close(stop: &CancellationToken, delay: Duration, hurry: &CancellationToken) {
+    stop.cancelled().await;
+    tokio::select! {
+        () = tokio::time::sleep(delay) => {}
+        () = hurry.cancelled() => {}
+    }
+}
+
+/// Puts the layers around what is served: calls are counted outermost, so that whatever is refused
+/// is counted as well; then callers are known, and errors of the transport have their details.
+fn layer_all(
+    telemetry: &Telemetry,
+    gate: Arc<Gate>,
+    routes: Routes,
+    worker_routes: Routes,
+) -> Services<
+    impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send>
+    + Clone
+    + Send
+    + Sync
+    + 'static,
+> {
+    let calls = telemetry.calls(&methods(), Body::new, Body::new);
+    let layered = |routes: Routes, callers: &CallerLayer| {
+        calls.layer(callers.layer(TransportErrorLayer.layer(routes)))
+    };
+    let own = CallerLayer::own_worker(Arc::clone(&gate));
+    let callers = CallerLayer::new(gate);
+    Services {
+        of_all: layered(routes, &callers),
+        from_inside: layered(worker_routes.clone(), &own),
+        of_workers: layered(worker_routes, &callers),
     }
 }
 

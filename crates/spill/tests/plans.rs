@@ -3,6 +3,7 @@
 //! limits of the system.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -13,6 +14,9 @@ use referee_spill::{Room, SpillFolder};
 
 /// Names the folder in a process under limits.
 const FOLDER: &str = "REFEREE_TEST_SPILL_FOLDER";
+
+/// The test that plans six plies.
+const SIX: &str = "six_plies_are_planned_within_512_mib_of_addresses";
 
 /// The distinct positions six plies on, and the paths that lead to them (OEIS A083276, A048987).
 const SIX_PLIES: (u64, u128) = (9_417_681, 119_060_324);
@@ -32,14 +36,18 @@ fn build(plies: u32, place: &SpillFolder) -> Result<Plan<SpillFolder>, PlanError
     place.plan(&root, plies, Cut::at(plies), Means::default())
 }
 
-/// Runs a test of this file that is left out otherwise, after a command of the shell.
-fn run_under(shell: &str, test: &str, folder: &Path) -> Output {
+/// Runs the test that plans six plies again, in a process of its own, after a command of the shell.
+fn run_under(shell: &str, folder: &Path) -> Output {
     let program = env::current_exe().expect("a test knows its own file");
     Command::new("sh")
         .arg("-c")
         .arg(format!("{shell}; exec \"$0\" \"$@\""))
         .arg(program)
-        .args(["--exact", test, "--ignored", "--nocapture"])
+        .args([
+            "--exact",
+            "six_plies_are_planned_within_512_mib_of_addresses",
+            "--nocapture",
+        ])
         .env(FOLDER, folder)
         // The stacks and the memory of threads count, and there may be many cores.
         .env("RAYON_NUM_THREADS", "2")
@@ -53,28 +61,25 @@ fn text(output: &Output) -> String {
     format!("{out}{err}")
 }
 
-#[test]
-#[ignore = "run by another test, under a limit"]
-fn plan_six_plies() {
-    let folder = env::var_os(FOLDER).expect("the other test names a folder");
+/// What the child of a test does, under the limit that the test sets.
+fn plan_six_plies(folder: &OsStr) {
     let room = Room {
         bytes_max: 2 << 30,
         left_free: 0,
     };
-    let place = SpillFolder::new(Path::new(&folder), room);
+    let place = SpillFolder::new(Path::new(folder), room);
     let plan = build(6, &place).unwrap_or_else(|error| panic!("{error:?}"));
     println!("found {} {}", plan.positions(), plan.paths());
 }
 
 #[test]
 fn six_plies_are_planned_within_512_mib_of_addresses() {
+    if let Some(folder) = env::var_os(FOLDER) {
+        return plan_six_plies(&folder);
+    }
     let folder = tempfile::tempdir().expect("a folder can be made");
     let limit = 512 << 10;
-    let output = run_under(
-        &format!("ulimit -v {limit}"),
-        "plan_six_plies",
-        folder.path(),
-    );
+    let output = run_under(&format!("ulimit -v {limit}"), folder.path());
     let (positions, paths) = SIX_PLIES;
     let found = text(&output);
     assert!(output.status.success(), "{found}");
@@ -83,7 +88,7 @@ fn six_plies_are_planned_within_512_mib_of_addresses() {
     let left = fs::read_dir(folder.path()).expect("the folder is there");
     assert_eq!(left.count(), 0);
     // A tenth of that is not enough, so that the limit is one.
-    let output = run_under("ulimit -v 51200", "plan_six_plies", folder.path());
+    let output = run_under("ulimit -v 51200", folder.path());
     assert!(!output.status.success(), "{}", text(&output));
 }
 
@@ -91,11 +96,7 @@ fn six_plies_are_planned_within_512_mib_of_addresses() {
 fn files_that_may_not_grow_are_told() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     // In blocks of 512 bytes; the signal is what a process without handlers dies of.
-    let output = run_under(
-        "trap '' XFSZ; ulimit -f 2000",
-        "plan_six_plies",
-        folder.path(),
-    );
+    let output = run_under("trap '' XFSZ; ulimit -f 2000", folder.path());
     let found = text(&output);
     assert!(!output.status.success(), "{found}");
     assert!(

@@ -323,6 +323,9 @@ fn the_page_has_every_metric() {
 async fn both_forms_are_written() {
     let folder = folder();
     let referee = start(&folder, &[]);
+    // What is counted is there when a call is answered.
+    let missing = referee.games().await.get_game(by_name("missing")).await;
+    assert!(missing.is_err());
     let accept = "accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n";
     let open = ask(referee.admin(), "GET", "/metrics", accept, "");
     assert!(

@@ -87,7 +87,8 @@ tuned! {
         let (to_west, to_east) = (west::<C>(plain), east::<C>(plain));
         let attacked = to_west | to_east;
         let groups = [single | double, to_west & them, to_east & them];
-        let mut barred = critical.arrivals | critical.strikes.pawns | critical.guards.pawns | C::LAST;
+        let strikes = critical.strikes.pawns | critical.guards.pawns;
+        let mut barred = critical.arrivals | strikes | C::LAST;
         if attacked & critical.zone != 0 {
             barred |= critical.second;
         }

@@ -225,11 +225,7 @@ impl ServeArguments {
         let signals = signals.map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A store is made only by a service that can begin.
         let own_worker = self.own_worker.prepare()?;
-        let listener = bind(&prepared.addresses, &self.listen.listen).await?;
-        let worker_listener = match &prepared.worker_addresses {
-            Some((addresses, name)) => Some(bind(addresses, name).await?),
-            None => None,
-        };
+        let (listener, worker_listener) = self.bind_all(&prepared).await?;
         let telemetry = self.observed.begin()?;
         // It is there while the store is being opened, which may take time, and until the end.
         let ended = CancellationToken::new();
@@ -288,18 +284,43 @@ impl ServeArguments {
         let own_worker = own_worker.map(|worker| OwnWorker::start(worker, &server.inside()));
         tokio::spawn(end_in_order(ends, own_worker, stop.clone()));
         let served = server.run(stop).await;
-        match tokio::time::timeout(close_time.max(CLOSE_TIME_MIN), store.close()).await {
-            Ok(closed) => closed.map_err(|error| format!("cannot close the store: {error}"))?,
-            // What was answered is on disk.
-            Err(_) => tracing::warn!("the store was not closed in time; the next start repairs it"),
-        }
+        close_store(&*store, close_time.max(CLOSE_TIME_MIN)).await?;
         telemetry.end();
-        served.map_err(|error| match std::error::Error::source(&error) {
-            Some(source) => format!("{error}: {source}"),
-            None => error.to_string(),
-        })?;
+        served.map_err(|error| with_source(&error))?;
         tracing::info!("stopped");
         Ok(())
+    }
+
+    /// Binds the port of the service, and that of workers, if they have one of their own.
+    async fn bind_all(
+        &self,
+        prepared: &Prepared,
+    ) -> Result<(TcpListener, Option<TcpListener>), String> {
+        let listener = bind(&prepared.addresses, &self.listen.listen).await?;
+        let worker_listener = match &prepared.worker_addresses {
+            Some((addresses, name)) => Some(bind(addresses, name).await?),
+            None => None,
+        };
+        Ok((listener, worker_listener))
+    }
+}
+
+async fn close_store(store: &dyn Store, time: Duration) -> Result<(), String> {
+    match tokio::time::timeout(time, store.close()).await {
+        Ok(closed) => closed.map_err(|error| format!("cannot close the store: {error}")),
+        Err(_) => {
+            // What was answered is on disk.
+            tracing::warn!("the store was not closed in time; the next start repairs it");
+            Ok(())
+        }
+    }
+}
+
+/// Returns an error in words, with what brought it about.
+fn with_source(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
     }
 }
 

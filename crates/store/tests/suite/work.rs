@@ -1,9 +1,9 @@
 //! Shared work: jobs, tasks, leases and reports.
 
 use referee_store::{
-    Claim, ClaimedJob, Counting, Dispute, JobCursor, JobEnd, JobError, JobKey, JobRow, JobState,
-    Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal, Reported,
-    SessionToken, SplitPart, Store, TaskReport, Unfinished,
+    Claim, ClaimedJob, Counting, Dispute, JobKey, JobRow, JobState, Lease, LeaseRequest, Leases,
+    NewJob, NewSession, NewTask, PlannedJob, Renewal, Reported, SessionToken, SplitPart, Store,
+    TaskReport,
 };
 use tokio::sync::{Mutex, MutexGuard};
 

@@ -33,7 +33,8 @@ pub(crate) struct PerftArguments {
     /// Shows what the moves of the last ply are: captures, checks, mates and so on. Slower.
     #[arg(long)]
     pub(super) detail: bool,
-    /// How many threads count. A count takes the same work whatever their number. Range: 1 to 1024. Default: one for each core.
+    /// How many threads count. A count takes the same work whatever their number. Range: 1 to 1024.
+    /// Default: one for each core.
     #[arg(
         long,
         short,
@@ -76,8 +77,8 @@ pub(crate) struct PerftArguments {
         conflicts_with_all = ["depth", "fen", "chess960", "divide", "detail", "hash", "checkpoint"]
     )]
     pub(super) suite: Option<PathBuf>,
-    /// Lets the workers of a server count, at http://HOST:PORT or https://HOST:PORT; with their threads and tables, not
-    /// with those of this command. ctrl-C cancels the job there.
+    /// Lets the workers of a server count, at http://HOST:PORT or https://HOST:PORT; with their
+    /// threads and tables, not with those of this command. ctrl-C cancels the job there.
     #[arg(
         long,
         value_name = "URL",
