@@ -43,11 +43,7 @@ fn run_under(shell: &str, folder: &Path) -> Output {
         .arg("-c")
         .arg(format!("{shell}; exec \"$0\" \"$@\""))
         .arg(program)
-        .args([
-            "--exact",
-            "six_plies_are_planned_within_512_mib_of_addresses",
-            "--nocapture",
-        ])
+        .args(["--exact", SIX, "--nocapture"])
         .env(FOLDER, folder)
         // The stacks and the memory of threads count, and there may be many cores.
         .env("RAYON_NUM_THREADS", "2")
