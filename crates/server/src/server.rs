@@ -236,7 +236,6 @@ impl Server {
     ///
     /// Where the server cannot start.
     pub async fn run(self, stop: CancellationToken) -> Result<(), ServeError> {
-        let drain_timeout = self.options.drain_timeout;
         // Cancelled when the delay after the signal is over.
         let closing = CancellationToken::new();
         let (health, health_service) = health_reporter();
@@ -246,8 +245,8 @@ impl Server {
         let store = self.store.clone();
         let perft = self.begin_perft();
         let telemetry = self.options.telemetry.clone();
-        let background = Background::start(&games, &perft, store.clone(), telemetry.metrics());
-        let background = background.map_err(ServeError::Thread)?;
+        let background = Background::start(&games, &perft, store.clone(), telemetry.metrics())
+            .map_err(ServeError::Thread)?;
         let heartbeat = Arc::clone(&games.heartbeat);
         let workers = worker_service(WorkerDesk::new(Arc::clone(&perft), closing.clone()));
         let mut routes = self
@@ -260,8 +259,7 @@ impl Server {
         readiness::begin(&health, &telemetry).await;
         // From the signal on it says that nothing is served.
         let ready = readiness::run(store, heartbeat, health, telemetry.clone(), stop.clone());
-        let ready = tasks.spawn(ready);
-        let gate = self.gate();
+        let (ready, gate) = (tasks.spawn(ready), self.gate());
         tasks.spawn(Arc::clone(&gate).run(closing.clone()));
         let services = layer_all(&telemetry, gate, routes, worker_routes);
         let ledger = self.ledger();
@@ -302,7 +300,10 @@ impl Server {
             tasks.close();
             tasks.wait().await;
         };
-        if tokio::time::timeout(drain_timeout, drained).await.is_err() {
+        if tokio::time::timeout(self.options.drain_timeout, drained)
+            .await
+            .is_err()
+        {
             tracing::warn!("dropped what was open at the drain deadline");
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! What the layer around the calls costs: the processor time of a call with it, less that without,
 //! in turns, in one process and on one thread.
 //!
-//! `cargo run --release -p referee-telemetry --example layer_cost -- text|json` prints nanoseconds for
-//! each call, with a log of that form; without an argument there is none.
+//! `cargo run --release -p referee-telemetry --example layer_cost -- text|json` prints nanoseconds
+//! for each call, with a log of that form; without an argument there is none.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -2,8 +2,8 @@
 //!
 //! A worker needs one address and keeps nothing: killed at any moment it loses what it was
 //! counting, and the server leases that to another. One pool of threads and one warm table live as
-//! long as the process. Tasks are held two at a time, so that no thread waits for the network; reports go
-//! out while the next task is counted, and again until they are answered.
+//! long as the process. Tasks are held two at a time, so that no thread waits for the network;
+//! reports go out while the next task is counted, and again until they are answered.
 //!
 //! What is counted is a function of the task alone, so no clock and no chance decides a count; they
 //! only decide when a call is tried again.
