@@ -1,6 +1,6 @@
 //! Credentials that are good no more: revoked while streams stand on them, past their time, wrong.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1;
 use referee_api::v1::play_game_request::Kind;
@@ -8,6 +8,7 @@ use referee_api::v1::token_service_client::TokenServiceClient;
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, details};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 

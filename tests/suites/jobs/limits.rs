@@ -26,6 +26,9 @@ fn read_request(json: &serde_json::Value) -> CreatePerftJobRequest {
     CreatePerftJobRequest::decode(&bytes[..]).expect("it was encoded")
 }
 
+/// What makes an introduction wrong.
+type Change = fn(&mut w::OpenSessionRequest);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn jobs_that_make_no_sense_are_refused() {
     let referee = Referee::start();
@@ -156,7 +159,7 @@ async fn workers_that_make_no_sense_are_turned_away() {
         (Code::FailedPrecondition, "GENERATOR_UNKNOWN")
     );
     assert_eq!(found.metadata["generator"], "fast-0");
-    let wrong: [(&str, fn(&mut w::OpenSessionRequest)); 5] = [
+    let wrong: [(&str, Change); 5] = [
         ("worker_id", |it| it.worker_id.clear()),
         ("worker_id", |it| it.worker_id = "a b".into()),
         ("threads", |it| it.threads = 0),

@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -13,6 +13,7 @@ use referee_api::v1::{WatchGameRequest, WatchGameResponse, WatchGamesRequest, Wa
 use referee_tests::operator::get;
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, details};
+use tokio::time::Instant;
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Status, Streaming};
 use tonic_health::pb::HealthCheckRequest;

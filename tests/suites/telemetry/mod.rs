@@ -7,7 +7,7 @@ mod probes;
 mod scrapes;
 mod traces;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::{Game, GetGameRequest, WatchGameRequest, WatchGameResponse};
@@ -15,6 +15,7 @@ use referee_tests::operator::get;
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, make_move, on_move};
 use tempfile::TempDir;
+use tokio::time::Instant;
 use tokio::time::{sleep, timeout};
 use tonic::Streaming;
 use tonic::transport::Channel;
