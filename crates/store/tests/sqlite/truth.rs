@@ -3,13 +3,13 @@
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use referee_store::{
     AppendError, Appended, BackUpError, Beat, Fault, GameKey, Games, Liveness, OpenError,
     ReadError, Ready, ReplicaId, SqliteStore, Store, Upkeep, VerifyCursor, limits,
 };
 use rusqlite::Connection;
+use tokio::time::Instant;
 
 use crate::suite::{check_record, create, entry, new_game, store_one};
 use crate::{alter, folder, open};
