@@ -249,9 +249,8 @@ impl Server {
             .map_err(ServeError::Thread)?;
         let heartbeat = Arc::clone(&games.heartbeat);
         let workers = worker_service(WorkerDesk::new(Arc::clone(&perft), closing.clone()));
-        let mut routes = self
-            .routes(games, perft, &tasks, &solvers, &closing)?
-            .add_service(health_service.clone());
+        let routes = self.routes(games, perft, &tasks, &solvers, &closing)?;
+        let mut routes = routes.add_service(health_service.clone());
         if self.worker_listener.is_none() {
             routes = routes.add_service(workers.clone());
         }
@@ -264,16 +263,12 @@ impl Server {
         let services = layer_all(&telemetry, gate, routes, worker_routes);
         let ledger = self.ledger();
         measures::read_before(telemetry.metrics(), &ledger, &self.store);
-        let tls = self.options.tls;
-        if let Some(tls) = tls.clone() {
-            measures::read_certificate(telemetry.metrics(), &tls);
-            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), closing.clone()));
-        }
+        self.follow_certificates(&tasks, &closing);
         let doors = Doors {
             listener: self.listener,
             worker_listener: self.worker_listener,
             inside: self.inside.1,
-            tls,
+            tls: self.options.tls,
             web: self.options.web,
         };
         let serving = doors.serve(ledger, services, closing.clone());
@@ -292,7 +287,7 @@ impl Server {
             }
             let served = async {
                 if !is_served {
-                    serving.await;
+                    serving.await
                 }
             };
             // The last sign of life is given at once: from here on clocks stand still.
@@ -307,6 +302,14 @@ impl Server {
             tracing::warn!("dropped what was open at the drain deadline");
         }
         Ok(())
+    }
+
+    /// Reads certificates again where they change, and has them measured, if there are any.
+    fn follow_certificates(&self, tasks: &TaskTracker, closing: &CancellationToken) {
+        if let Some(tls) = self.options.tls.clone() {
+            measures::read_certificate(self.options.telemetry.metrics(), &tls);
+            tasks.spawn(tls.follow(self.options.reload.0.subscribe(), closing.clone()));
+        }
     }
 
     fn ledger(&self) -> Arc<Ledger> {

@@ -70,7 +70,7 @@ pub(super) struct ListenArguments {
     )]
     tls_client_auth: ClientCertificate,
     /// The origins whose pages may call from browsers by gRPC-Web, with commas between them, such
-    /// as https://play.example.org. Default: none, and nothing but HTTP/2 is spoken.
+    /// as `https://play.example.org`. Default: none, and nothing but HTTP/2 is spoken.
     #[arg(
         long,
         value_name = "ORIGIN,...",
