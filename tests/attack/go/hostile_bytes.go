@@ -56,7 +56,9 @@ func attackWatchstorm(s *Server, say sayer) {
 		rss, peak := s.RSS()
 		load := float64(c1-c0) / 5e7
 		say("%d idle watched games: server CPU %.0f%% of one core, RSS %d peak %d", k, load, rss, peak)
-		need(load < 50, "watchstorm: %d idle watched games cost %.0f%% of a core", k, load)
+		// What they cost is some percent; the probe beside them costs the rest, in a debug build on a
+		// loaded machine up to 50. Watchers that wake each other take a whole core and more.
+		need(load < 85, "watchstorm: %d idle watched games cost %.0f%% of a core", k, load)
 		cancel()
 		time.Sleep(2 * time.Second)
 	}
