@@ -117,7 +117,7 @@ pub(crate) async fn names_the_field_of_a_write_that_is_out_of_bounds(store: &dyn
     };
     for (field, problem, filter) in [
         ("filter.states", too_many(16), states),
-        ("filter.labels", too_many(8), labels),
+        ("filter.labels", too_many(9), labels),
     ] {
         let invalid = InvalidField { field, problem };
         let answer = store.list(&platform, &filter, None, 10).await;

@@ -187,7 +187,7 @@ pub(crate) async fn tails_the_games_with_labels(store: &dyn Store) {
             assert_eq!(entry.labels, labels[number]);
         }
     }
-    let many = vec![first; 9];
+    let many = vec![first; 10];
     let tail = store.tail(&platform, &many, &start, 1).await;
     assert!(matches!(tail, Err(ReadError::Invalid(_))), "{tail:?}");
 }
