@@ -2,6 +2,7 @@
 //! the contract, as of games.
 
 mod advance;
+mod census;
 mod counts;
 mod failed;
 mod finish;
@@ -13,6 +14,7 @@ mod sessions;
 mod small;
 mod view;
 
+pub(crate) use self::census::GENERATORS;
 pub(crate) use self::jobs::PerftJobs;
 pub(crate) use self::reports::read_lease;
 pub(crate) use self::root::read_root;

@@ -71,5 +71,5 @@ pub use work::{
     Claim, ClaimedJob, Counting, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage,
     JobProgress, JobRow, JobState, Lease, LeaseRequest, LeasedTask, Leases, NewJob, NewSession,
     NewTask, PlannedJob, Renewal, Renewed, Reported, SessionRow, SessionToken, SplitPart,
-    StoredTask, Swept, TaskReport, Unfinished, Work,
+    StoredTask, Swept, TaskReport, Unfinished, Work, WorkCensus,
 };

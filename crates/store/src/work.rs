@@ -13,7 +13,7 @@ use crate::error::Fault;
 
 pub use jobs::{
     Claim, ClaimedJob, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow, JobState,
-    NewJob, NewTask, PlannedJob, StoredTask, Unfinished,
+    NewJob, NewTask, PlannedJob, StoredTask, Unfinished, WorkCensus,
 };
 pub use leases::{
     Counting, Dispute, Lease, LeaseRequest, LeasedTask, Leases, NewSession, Renewal, Renewed,
@@ -227,4 +227,13 @@ pub trait Work: Send + Sync {
     ///
     /// [`ReadError`](crate::ReadError) when the store cannot read.
     fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>>;
+
+    /// Returns what is left to do in all jobs of all platforms that run, and by how many sessions;
+    /// counted up to [`COUNTED_TASKS_MAX`](crate::limits::COUNTED_TASKS_MAX) open tasks and as many
+    /// leased ones.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus>;
 }

@@ -4,7 +4,7 @@ use referee_store::{
     Ack, Claim, ClaimedJob, Dispute, Fault, JobCursor, JobEnd, JobError, JobKey, JobPage,
     JobProgress, JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask,
     PlannedJob, Read, Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept,
-    TaskReport, Unfinished, Work,
+    TaskReport, Unfinished, Work, WorkCensus,
 };
 
 use super::Apart;
@@ -118,5 +118,9 @@ impl Work for Apart {
 
     fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>> {
         self.store.sessions(job, limit)
+    }
+
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus> {
+        self.store.work_census(now_us)
     }
 }

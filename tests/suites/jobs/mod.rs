@@ -3,6 +3,7 @@
 
 mod desk;
 mod limits;
+mod measures;
 mod reports;
 mod small;
 

@@ -21,10 +21,11 @@ type Stretch = (usize, Vec<u128>);
 type Checked = Result<(Task, Vec<Stretch>), String>;
 
 impl PerftJobs {
-    /// Takes one result of a session.
+    /// Takes one result of a session, whose counter is named for the metrics.
     pub(crate) async fn take_result(
         &self,
         token: SessionToken,
+        generator: &'static str,
         result: w::TaskResult,
     ) -> Result<w::ReportedTask, ServiceError> {
         let sent = result.lease.unwrap_or_default();
@@ -79,6 +80,7 @@ impl PerftJobs {
         }
         Ok(match reported {
             Reported::Accepted { .. } => {
+                self.metrics.count_perft_nodes(generator, nodes(&stretches));
                 // The last one of a job lets it be added up.
                 self.due.notify_one();
                 told(Verdict::Accepted, String::new())
@@ -243,6 +245,12 @@ fn check(stored: &StoredTask, parts: &[w::CountedPart]) -> Checked {
         stretches.remove(index);
     }
     Ok((task, stretches))
+}
+
+/// The paths of all positions that were counted, each once.
+fn nodes(stretches: &[Stretch]) -> f64 {
+    let counts = stretches.iter().flat_map(|(_, counts)| counts);
+    counts.map(|&count| count as f64).sum()
 }
 
 /// What is stored of counts: of a whole task, or of parts that it is replaced by.

@@ -248,6 +248,17 @@ pub struct JobProgress {
     pub cost_left: f64,
 }
 
+/// What is left to do in all jobs that run, and by whom.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct WorkCensus {
+    /// The sessions that are open and have not run out.
+    pub sessions: i64,
+    /// The tasks that are open or leased.
+    pub tasks: i64,
+    /// Their cost, in seconds of one thread.
+    pub cost_left: f64,
+}
+
 /// A place in a list of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobCursor {

@@ -122,6 +122,7 @@ macro_rules! store_tests {
             a_dispute_ends_a_job
             a_cancelled_job_is_dropped
             shares_workers_among_jobs
+            takes_a_census_of_all_platforms
             knows_no_unknown_job
             keeps_tokens_as_they_were_issued
             revokes_tokens_within_a_platform

@@ -10,6 +10,7 @@ use crate::work::{
     Claim, ClaimedJob, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow,
     JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal,
     Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept, TaskReport, Unfinished, Work,
+    WorkCensus,
 };
 use crate::{check, limits};
 
@@ -208,6 +209,11 @@ impl Work for SqliteStore {
         let limit = limit.clamp(1, limits::PAGE_ROWS_MAX);
         self.readers
             .read(move |connection| look::sessions(connection, job, limit))
+    }
+
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus> {
+        self.readers
+            .read(move |connection| look::census(connection, now_us))
     }
 }
 

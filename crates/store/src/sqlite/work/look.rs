@@ -4,10 +4,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::super::fault::damaged;
 use super::{ACCEPTED, DELETED, LATE, LEASED, OPEN};
-use crate::limits::{LEASES_PER_SESSION_MAX, PAGE_BYTES};
+use crate::limits::{COUNTED_TASKS_MAX, LEASES_PER_SESSION_MAX, PAGE_BYTES};
 use crate::work::{
     JobCursor, JobKey, JobPage, JobProgress, JobRow, JobState, Lease, SessionRow, SessionToken,
-    StoredTask,
+    StoredTask, WorkCensus,
 };
 
 /// What is read of a job, in the order of [`read_row`].
@@ -126,6 +126,33 @@ pub(super) fn progress(connection: &Connection, job: i64) -> rusqlite::Result<Jo
         tasks_open,
         tasks_leased,
         cost_left: open + leased,
+    })
+}
+
+pub(super) fn census(connection: &Connection, now_us: i64) -> rusqlite::Result<WorkCensus> {
+    let sessions = connection
+        .prepare_cached(
+            "SELECT count(*) FROM perft_sessions WHERE is_open = 1 AND expires_us > ?1",
+        )?
+        .query_row([now_us], |row| row.get(0))?;
+    let in_state = |state: i64| -> rusqlite::Result<(i64, f64)> {
+        // The jobs first: there are few that run, and each finds its tasks in an index.
+        connection
+            .prepare_cached(&format!(
+                "SELECT count(*), total(cost) FROM (SELECT c.cost FROM perft_jobs j \
+                 CROSS JOIN perft_copies c ON c.job_id = j.job_id \
+                 WHERE j.state = ?1 AND c.state = {state} LIMIT ?2)"
+            ))?
+            .query_row([JobState::Running as i64, COUNTED_TASKS_MAX], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+    };
+    let (open, open_cost) = in_state(OPEN)?;
+    let (leased, leased_cost) = in_state(LEASED)?;
+    Ok(WorkCensus {
+        sessions,
+        tasks: open + leased,
+        cost_left: open_cost + leased_cost,
     })
 }
 

@@ -7,6 +7,7 @@ use crate::work::{
     Claim, ClaimedJob, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow,
     JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal,
     Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept, TaskReport, Unfinished, Work,
+    WorkCensus,
 };
 
 use super::Faulty;
@@ -120,5 +121,9 @@ impl<S: Store> Work for Faulty<S> {
 
     fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>> {
         self.store.sessions(job, limit)
+    }
+
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus> {
+        self.store.work_census(now_us)
     }
 }

@@ -7,6 +7,7 @@ use crate::work::{
     Claim, ClaimedJob, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow,
     JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal,
     Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept, TaskReport, Unfinished, Work,
+    WorkCensus,
 };
 
 use super::{MayBeFault, Metered, Method};
@@ -138,5 +139,10 @@ impl<S: Store> Work for Metered<S> {
     fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>> {
         let read = self.store.sessions(job, limit);
         self.read(Method::Sessions, read)
+    }
+
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus> {
+        let read = self.store.work_census(now_us);
+        self.read(Method::WorkCensus, read)
     }
 }

@@ -9,6 +9,7 @@ use crate::work::{
     Claim, ClaimedJob, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow,
     JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal,
     Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept, TaskReport, Unfinished, Work,
+    WorkCensus,
 };
 
 impl<S: Store + ?Sized> Work for Arc<S> {
@@ -120,5 +121,9 @@ impl<S: Store + ?Sized> Work for Arc<S> {
 
     fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>> {
         (**self).sessions(job, limit)
+    }
+
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus> {
+        (**self).work_census(now_us)
     }
 }
