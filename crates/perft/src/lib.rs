@@ -21,6 +21,7 @@ pub mod limits;
 pub mod simple;
 
 mod board;
+mod children;
 mod counter;
 mod error;
 mod fast;
@@ -38,6 +39,7 @@ mod table;
 mod tally;
 mod task;
 
+pub use children::Folding;
 pub use counter::{CountError, Counted, Counter, Watch};
 pub use error::PlanError;
 pub use fast::{Count, LastPly, Means, Processor, count};

@@ -6,6 +6,7 @@ mod census;
 mod counts;
 mod failed;
 mod finish;
+mod fold;
 mod jobs;
 mod plan;
 mod reports;

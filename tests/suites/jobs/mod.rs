@@ -2,6 +2,7 @@
 //! twice or wrongly, and whoever dies; limits; small counts that stop with their callers.
 
 mod desk;
+mod heavy;
 mod limits;
 mod measures;
 mod reports;

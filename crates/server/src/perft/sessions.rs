@@ -158,11 +158,8 @@ impl PerftJobs {
         let Renewed { held, dropped } = renewed.ok_or(ServiceError::SessionNotFound)?;
         // Who waits finds nothing open, or would not wait.
         let split = if self.waiting.load(Ordering::Relaxed) > 0 {
-            let long = limits::SPLIT_TIME_MIN.as_secs_f64();
-            held.iter()
-                .filter(|task| task.cost >= long || held.len() > 1)
-                .map(|task| write_lease(task.lease))
-                .collect()
+            // Also what was estimated to be short: the worker knows how long it takes yet.
+            held.iter().map(|task| write_lease(task.lease)).collect()
         } else {
             Vec::new()
         };

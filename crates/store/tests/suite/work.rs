@@ -1,14 +1,16 @@
 //! Shared work: jobs, tasks, leases and reports.
 
 use referee_store::{
-    Claim, ClaimedJob, Counting, Dispute, JobKey, JobRow, JobState, Lease, LeaseRequest, Leases,
-    NewJob, NewSession, NewTask, PlannedJob, Renewal, Reported, SessionToken, SplitPart, Store,
-    TaskReport,
+    Claim, ClaimedJob, Counting, Dispute, Fold, JobKey, JobRow, JobState, Lease, LeaseRequest,
+    Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal, Reported, SessionToken, SplitPart,
+    Store, Stretch, TaskReport,
 };
 use tokio::sync::{Mutex, MutexGuard};
 
+mod children;
 mod jobs;
 
+pub(crate) use children::*;
 pub(crate) use jobs::*;
 
 use super::{hash, platform};
@@ -144,7 +146,18 @@ const ACCEPTED: Reported = Reported::Accepted { has_late: false };
 
 /// The accepted counts of a job, in the order of their positions.
 async fn counted(store: &dyn Store, job: i64) -> Vec<(i64, i64, String)> {
-    let tasks = store.counted(job, 0, i64::MAX).await.expect("it reads");
+    counted_of(store, job, None).await
+}
+
+/// Those of the children of a task.
+async fn counted_of(store: &dyn Store, job: i64, parent: Option<i64>) -> Vec<(i64, i64, String)> {
+    let stretch = Stretch {
+        job,
+        parent,
+        first: 0,
+        end: i64::MAX,
+    };
+    let tasks = store.counted(stretch).await.expect("it reads");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("tests write texts");
     tasks
         .into_iter()
