@@ -2,6 +2,7 @@
 //! twice or wrongly, and whoever dies; limits; small counts that stop with their callers.
 
 mod desk;
+mod full_disk;
 mod heavy;
 mod limits;
 mod measures;
