@@ -47,7 +47,7 @@ pub use key::{KEY_LENGTH, KeyError, key_from_bytes, key_to_bytes, read_key};
 pub use plan::Plan;
 pub use records::Share;
 pub use refine::Cut;
-pub use run::{Checkpoint, Ending, Options, Progress, Run, RunError};
+pub use run::{Checkpoint, Ending, Options, Progress, Run, RunCut, RunError};
 pub use spill::{MemoryReader, MemoryRun, MemorySpill, MemoryWriter, Spill, SpillRun};
 pub use statistics::{Statistics, statistics, statistics_on_threads};
 pub use suite::{Case, SuiteError, SuiteFault, read_position, read_suite};
