@@ -48,11 +48,19 @@ pub struct Progress {
 }
 
 /// A count of all paths of a depth from a position.
-#[derive(Debug)]
 pub struct Run<S: Spill = MemorySpill> {
     counter: Counter,
     plan: Plan<S>,
     tally: Tally,
+}
+
+impl<S: Spill> fmt::Debug for Run<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("positions", &self.positions())
+            .field("counted", &self.counted())
+            .finish_non_exhaustive()
+    }
 }
 
 /// A run cannot be done.

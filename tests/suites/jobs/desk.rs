@@ -233,6 +233,7 @@ pub(super) fn result(task: &w::Task, counts: Vec<u64>) -> w::TaskResult {
         }],
         probes: 0,
         thread_time: None,
+        children: false,
     }
 }
 
