@@ -1,6 +1,6 @@
 //! Moves beside a perft job that is planned and counted by the same service.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::perft_job::State;
@@ -9,6 +9,7 @@ use referee_api::v1::{CancelPerftJobRequest, CreatePerftJobRequest, GetPerftJobR
 use referee_tests::process::Referee;
 use referee_tests::wire::{create, fresh_id, make_move, on_move, submit};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tonic::transport::Channel;
 
 use crate::{SHUFFLE, endless, median};

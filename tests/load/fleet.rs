@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1::perft_job::State;
 use referee_api::v1::perft_service_client::PerftServiceClient;
@@ -13,6 +13,7 @@ use referee_perft::{Counter, Means, Table, Task, key_to_bytes};
 use referee_store::{JobKey, SqliteStore, Store as _, Stretch, Work as _};
 use referee_tests::process::{Referee, binary};
 use referee_tests::wire;
+use tokio::time::Instant;
 use tonic::transport::Channel;
 
 use crate::cpu;

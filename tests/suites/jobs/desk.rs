@@ -20,7 +20,7 @@ use tonic::Status;
 use tonic::transport::Channel;
 
 /// After this time something hangs.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(180);
 
 static COUNTER: LazyLock<Counter> = LazyLock::new(|| Counter::new(1).expect("a thread"));
 

@@ -18,8 +18,13 @@ use super::desk::{Desk, Jobs, PATIENCE, count, result, root};
 /// Seven plies from here keep a thread for some minutes.
 const KIWIPETE: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
 
-fn start(folder: &Path) -> Referee {
-    Referee::start_with(folder, &["--admin-listen", "127.0.0.1:0"])
+async fn start(folder: &Path) -> Referee {
+    let referee = Referee::start_with(folder, &["--admin-listen", "127.0.0.1:0"]);
+    wait("it is ready", || {
+        get(referee.admin(), "/ready").status == 200
+    })
+    .await;
+    referee
 }
 
 /// Copies the job `first` to another platform, in the store of a server that does not run.
@@ -78,7 +83,7 @@ async fn wait(what: &str, is_so: impl Fn() -> bool) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn autoscalers_are_told_how_many_threads_are_wanted() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut referee = start(folder.path());
+    let mut referee = start(folder.path()).await;
     let nodes = |referee: &Referee| {
         let labels = [("generator", GENERATOR)];
         scrape(referee.admin()).value("referee_perft_nodes_total", &labels)
@@ -114,14 +119,15 @@ async fn autoscalers_are_told_how_many_threads_are_wanted() {
     // The jobs of other platforms are counted, too.
     drop(referee);
     copy(folder.path()).await;
-    referee = start(folder.path());
+    referee = start(folder.path()).await;
     wait("both platforms are counted", || {
-        wanted(&referee) as f64 > 1.4 * first
+        wanted(&referee) > first.ceil() as u64
     })
     .await;
+    let both = wanted(&referee);
     Jobs::of(&referee).await.cancel("first").await;
     wait("the other platform is left", || {
-        (1.0..1.4 * first).contains(&(wanted(&referee) as f64))
+        (1..both).contains(&wanted(&referee))
     })
     .await;
     // It gave no sign of life since.

@@ -1,5 +1,5 @@
-//! Perft jobs are planned and added up, what time brings to sessions of workers is done, and what is
-//! left is shown to those who watch the service.
+//! Perft jobs are planned and added up, what time brings to sessions of workers is done, and what
+//! is left is shown to those who watch the service.
 
 use std::sync::Arc;
 
