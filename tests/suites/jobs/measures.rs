@@ -29,7 +29,7 @@ async fn start(folder: &Path) -> Referee {
 
 /// Copies the job `first` to another platform, in the store of a server that does not run.
 async fn copy(folder: &Path) {
-    let store = SqliteStore::open(&folder.join("referee.db")).expect("nobody else has it");
+    let store = SqliteStore::open(folder.join("referee.db")).expect("nobody else has it");
     let first = JobKey {
         platform: "default".to_owned(),
         job: "first".to_owned(),

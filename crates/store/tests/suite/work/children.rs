@@ -49,7 +49,7 @@ pub(crate) async fn children_replace_their_task_until_they_are_counted(store: &d
     assert_eq!(late, Reported::Late);
     assert_eq!(counted(store, row.id).await, []);
     let six = (0, 6, "six".to_owned());
-    assert_eq!(counted_of(store, row.id, Some(0)).await, [six.clone()]);
+    assert_eq!(counted_of(store, row.id, Some(0)).await, [six]);
     // The child that is open comes at once, and is replaced by children of its own.
     let open = lease(store, a, &leases[1..], 1).await.leased;
     assert_eq!((open[0].lease.task, open[0].cost), (3, 1.0));
@@ -69,6 +69,7 @@ pub(crate) async fn children_replace_their_task_until_they_are_counted(store: &d
     assert!(!fold(store, stale, 3, "stale").await);
     assert!(fold(store, claim, 3, "four").await);
     let four = (6, 4, "four".to_owned());
+    let six = (0, 6, "six".to_owned());
     assert_eq!(counted_of(store, row.id, Some(0)).await, [six, four]);
     assert_eq!(expanded(store, row.id).await, Some(0));
     for counts in ["ten", "other"] {
