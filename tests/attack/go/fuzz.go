@@ -225,6 +225,7 @@ func fuzz(args []string) {
 	port := f.Int("port", 51240, "")
 	seed := f.Int64("seed", time.Now().UnixNano(), "")
 	limit := f.Duration("limit", time.Hour, "")
+	workers := f.Int("workers", 8, "")
 	f.Parse(args)
 	fmt.Println("seed", *seed)
 	dir := fmt.Sprintf("%s/fuzz-%d", base, *port)
@@ -268,7 +269,7 @@ func fuzz(args []string) {
 	begin := time.Now()
 	p := StartProbe(s.Addr(), "probe-fuzz", 50*time.Millisecond)
 	var wg sync.WaitGroup
-	for w := 0; w < 8; w++ {
+	for w := 0; w < *workers; w++ {
 		wg.Add(1)
 		r := rand.New(rand.NewSource(*seed + int64(w)))
 		go func() {
