@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bare;
+mod callers;
 mod cpu;
 mod moves;
 mod quiet;
@@ -19,13 +20,14 @@ const SHUFFLE: [&str; 4] = ["Nf3", "Nf6", "Ng1", "Ng8"];
 #[tokio::main]
 async fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
+        Some("callers") => callers::run().await,
         Some("moves") => moves::run().await,
         Some("quiet") => quiet::run().await,
         Some("watchers") => watchers::run().await,
         // The other side of `watchers`, which starts it.
         Some("bare") => bare::serve().await,
         _ => {
-            eprintln!("usage: load moves | quiet | watchers");
+            eprintln!("usage: load callers | moves | quiet | watchers");
             return ExitCode::from(64);
         }
     }
