@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod bare;
+mod beside;
 mod callers;
 mod cpu;
+mod fleet;
 mod moves;
 mod quiet;
 mod raw;
@@ -22,12 +24,16 @@ async fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("callers") => callers::run().await,
         Some("moves") => moves::run().await,
+        Some("fleet") => fleet::run().await,
+        Some("beside") => beside::run().await,
         Some("quiet") => quiet::run().await,
         Some("watchers") => watchers::run().await,
         // The other side of `watchers`, which starts it.
         Some("bare") => bare::serve().await,
         _ => {
-            eprintln!("usage: load callers | moves | quiet | watchers");
+            eprintln!(
+                "usage: load callers | moves | quiet | watchers | beside | fleet [DEPTH [HASH_MIB [FEN]]]"
+            );
             return ExitCode::from(64);
         }
     }
