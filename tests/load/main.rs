@@ -32,7 +32,8 @@ async fn main() -> ExitCode {
         Some("bare") => bare::serve().await,
         _ => {
             eprintln!(
-                "usage: load callers | moves | quiet | watchers | beside | fleet [DEPTH [HASH_MIB [FEN]]]"
+                "usage: load callers | moves | quiet | watchers | beside | \
+                 fleet [DEPTH [HASH_MIB [FEN]]]"
             );
             return ExitCode::from(64);
         }
