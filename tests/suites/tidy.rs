@@ -130,7 +130,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "a_platform_has_so_many_jobs_and_each_request_one",
         STORY,
     ),
-    ("tests/suites/identity/issuers.rs", "wrong", DATA),
     (
         "tests/suites/identity/issuers.rs",
         "claims_say_platform_role_and_game",
