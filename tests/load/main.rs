@@ -4,6 +4,7 @@
 
 mod bare;
 mod beside;
+mod callers;
 mod cpu;
 mod fleet;
 mod moves;
@@ -21,6 +22,7 @@ const SHUFFLE: [&str; 4] = ["Nf3", "Nf6", "Ng1", "Ng8"];
 #[tokio::main]
 async fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
+        Some("callers") => callers::run().await,
         Some("moves") => moves::run().await,
         Some("fleet") => fleet::run().await,
         Some("beside") => beside::run().await,
@@ -30,7 +32,8 @@ async fn main() -> ExitCode {
         Some("bare") => bare::serve().await,
         _ => {
             eprintln!(
-                "usage: load moves | quiet | watchers | beside | fleet [DEPTH [HASH_MIB [FEN]]]"
+                "usage: load callers | moves | quiet | watchers | beside | \
+                 fleet [DEPTH [HASH_MIB [FEN]]]"
             );
             return ExitCode::from(64);
         }

@@ -9,6 +9,7 @@ pub mod authority;
 pub mod circles;
 pub mod deployment;
 pub mod json;
+pub mod jwt;
 pub mod line;
 pub mod old_games;
 pub mod operator;

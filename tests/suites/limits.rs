@@ -269,8 +269,23 @@ fn of_perft() -> Vec<Stated> {
 }
 
 /// The limits of tokens.
-fn of_tokens() -> [Stated; 9] {
+fn of_tokens() -> [Stated; 12] {
     [
+        (
+            "IssueSeatTokenRequest.principal",
+            "Limit:",
+            limits::PRINCIPAL_BYTES_MAX,
+        ),
+        (
+            "IssueSeatTokenRequest.game",
+            "Limit:",
+            limits::GAME_NAME_BYTES_MAX,
+        ),
+        (
+            "IssueSeatTokenRequest.lifetime",
+            "Range:",
+            limits::SEAT_TOKEN_LIFETIME_MIN.as_secs() as usize,
+        ),
         (
             "IssueTokenRequest.principal",
             "Limit:",

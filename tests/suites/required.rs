@@ -26,6 +26,7 @@ const EXPORT: &str = "/referee.v1.GameService/ExportGame";
 const EXPORT_PGN: &str = "/referee.v1.GameService/ExportPgn";
 const DELETE: &str = "/referee.v1.GameService/DeleteGame";
 const ISSUE: &str = "/referee.v1.TokenService/IssueToken";
+const ISSUE_SEAT: &str = "/referee.v1.TokenService/IssueSeatToken";
 const REVOKE: &str = "/referee.v1.TokenService/RevokeToken";
 const IMPORT_PGN: &str = "/referee.v1.GameService/ImportPgn";
 
@@ -249,11 +250,19 @@ fn tokens() -> Vec<Whole> {
         }),
         ..v1::IssueTokenRequest::default()
     };
+    let seat = v1::IssueSeatTokenRequest {
+        principal: "anna".into(),
+        role: v1::Role::Player.into(),
+        game: "games/board-1".into(),
+        seat: v1::Seat::White.into(),
+        lifetime: None,
+    };
     let revoke = v1::RevokeTokenRequest {
         name: "tokens/0123456789abcdef".into(),
     };
     vec![
         (ISSUE, "IssueTokenRequest", issue.encode_to_vec()),
+        (ISSUE_SEAT, "IssueSeatTokenRequest", seat.encode_to_vec()),
         (REVOKE, "RevokeTokenRequest", revoke.encode_to_vec()),
     ]
 }

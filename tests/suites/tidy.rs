@@ -131,6 +131,16 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         STORY,
     ),
     (
+        "tests/suites/identity/issuers.rs",
+        "claims_say_platform_role_and_game",
+        STORY,
+    ),
+    (
+        "tests/suites/identity/issuers.rs",
+        "keys_are_replaced_while_streams_stand_on_them",
+        STORY,
+    ),
+    (
         "tests/suites/identity/platforms.rs",
         "nothing_of_one_platform_shows_in_another",
         STORY,
@@ -197,6 +207,18 @@ const REAL_TIME: &[(&str, &str)] = &[
     (
         "tests/suites/identity/allowances.rs",
         "places come back some time after their connections are gone",
+    ),
+    (
+        "tests/suites/identity/issuers.rs",
+        "tokens say until when they count, and a server reads keys again",
+    ),
+    (
+        "tests/suites/identity/operator.rs",
+        "a server reads its token again",
+    ),
+    (
+        "tests/suites/identity/seat_tokens.rs",
+        "a revocation counts within a time of the real binary",
     ),
     (
         "tests/suites/identity/revoked.rs",

@@ -75,5 +75,5 @@ pub use name::{read_name, resource_name};
 pub use personal::{Personal, Private, SALT_BYTES, Salt, split, text_of_action};
 pub use replay::{Replay, ReplayError};
 pub use request_hash::{hash_action, hash_creation};
-pub use signature::{KeyError, RecordKey, read_public_key};
+pub use signature::{KeyError, RecordKey, key_id, read_private_key, read_public_key};
 pub use update::{Update, read_update};

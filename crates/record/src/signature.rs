@@ -62,17 +62,7 @@ impl RecordKey {
     ///
     /// Where the text is neither.
     pub fn read(text: &str) -> Result<RecordKey, KeyError> {
-        let wrong = KeyError {
-            expected: "an Ed25519 private key as PKCS#8 in PEM, or its 32 bytes in hexadecimal \
-                       digits or base64",
-        };
-        let text = text.trim();
-        let key = if text.starts_with("-----") {
-            SigningKey::from_pkcs8_pem(text).ok()
-        } else {
-            read_32_bytes(text).map(|secret| SigningKey::from_bytes(&secret))
-        };
-        key.map(RecordKey).ok_or(wrong)
+        read_private_key(text).map(|secret| RecordKey(SigningKey::from_bytes(&secret)))
     }
 
     /// Returns the name of the key: it tells keys apart and proves nothing.
@@ -104,6 +94,28 @@ impl RecordKey {
             signature: signature.to_bytes().to_vec().into(),
         }
     }
+}
+
+/// Reads the 32 bytes of the secret of a private key: PKCS#8 in PEM, as `openssl genpkey -algorithm
+/// ed25519` writes it, or the bytes in hexadecimal digits or base64.
+///
+/// # Errors
+///
+/// Where the text is neither.
+pub fn read_private_key(text: &str) -> Result<[u8; 32], KeyError> {
+    let wrong = KeyError {
+        expected: "an Ed25519 private key as PKCS#8 in PEM, or its 32 bytes in hexadecimal digits \
+                   or base64",
+    };
+    let text = text.trim();
+    let secret = if text.starts_with("-----") {
+        SigningKey::from_pkcs8_pem(text)
+            .map(|key| key.to_bytes())
+            .ok()
+    } else {
+        read_32_bytes(text)
+    };
+    secret.ok_or(wrong)
 }
 
 /// Reads a public key: in PEM, as `openssl pkey -pubout` writes it, or its 32 bytes in hexadecimal
@@ -140,7 +152,10 @@ fn read_32_bytes(text: &str) -> Option<[u8; 32]> {
     bytes?.try_into().ok()
 }
 
-fn key_id(public_key: &[u8; 32]) -> String {
+/// Returns the name of a key by its public half: 16 hexadecimal digits of its SHA-256. It tells
+/// keys apart and proves nothing.
+#[must_use]
+pub fn key_id(public_key: &[u8; 32]) -> String {
     hex(&Sha256::digest(public_key)[..KEY_ID_BYTES])
 }
 

@@ -175,6 +175,8 @@ pub enum ServiceError {
         /// Its resource name.
         name: String,
     },
+    /// There are no seat tokens here, or not by this credential.
+    SeatTokensOff,
     /// The platform has as many tokens as it may.
     TokensFull {
         /// The limit.
@@ -226,7 +228,8 @@ impl fmt::Display for Refusal {
                  with a token as `referee token issue` prints it"
             }
             Self::Unknown => {
-                "the token is not known here; ask for one that is (`referee token issue`)"
+                "the token is not known here; ask for one that is (`referee token issue`), or for \
+                 one of an issuer that this server knows"
             }
             Self::Stranger => {
                 "the certificate stands for nobody here; have its subject put into the file of \
@@ -418,6 +421,7 @@ impl fmt::Display for ServiceError {
                 ..
             } => write!(f, "the {holder} has its {limit} {what}"),
             Self::TokenNotFound { name } => write!(f, "there is no token {name}"),
+            Self::SeatTokensOff => f.write_str("there are no seat tokens here"),
             Self::TokensFull { limit } => write!(f, "the platform has {limit} tokens, the limit"),
             Self::MalformedMessage { reason } => {
                 write!(f, "the bytes of a message cannot be read: {reason}")

@@ -23,7 +23,8 @@ mod services;
 mod transport;
 
 pub use access::{
-    Access, Allowance, Allowances, OperatorToken, Rate, Role, Secret, SecretError, Subjects,
+    Access, Allowance, Allowances, CredentialFiles, Issuers, IssuersError, OperatorFile,
+    OperatorToken, Rate, Role, SeatKeys, SeatKeysError, Secret, SecretError, Subjects,
     SubjectsError, is_platform,
 };
 pub use clock::{Clock, MachineClock, ManualClock, Sleep};

@@ -128,6 +128,24 @@ pub const TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(90 * 86_400);
 pub const TOKEN_LIFETIME_MIN: Duration = Duration::from_secs(1);
 /// The longest time for which a token counts: ten years.
 pub const TOKEN_LIFETIME_MAX: Duration = Duration::from_secs(3_660 * 86_400);
+/// How long a seat token counts where the request does not say: an hour.
+pub const SEAT_TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(3_600);
+/// The shortest time for which a seat token counts.
+pub const SEAT_TOKEN_LIFETIME_MIN: Duration = Duration::from_secs(1);
+/// The longest time for which a seat token counts: a day. It is kept nowhere, so that it cannot be
+/// revoked by itself.
+pub const SEAT_TOKEN_LIFETIME_MAX: Duration = Duration::from_secs(86_400);
+/// The most keys of seat tokens.
+pub const SEAT_KEYS_MAX: usize = 16;
+/// The most issuers whose tokens count.
+pub const JWT_ISSUERS_MAX: usize = 1_000;
+/// The longest file of issuers or of the keys of one, in bytes.
+pub const JWT_FILE_BYTES_MAX: usize = 1 << 20;
+/// The longest time for which a token of another issuer may count from now on: a day. What goes on
+/// for longer is refused, since it cannot be revoked by itself.
+pub const JWT_LIFETIME_MAX: Duration = Duration::from_secs(86_400);
+/// By how much the clock of another issuer may differ.
+pub const JWT_LEEWAY: Duration = Duration::from_secs(30);
 /// The shortest token of a file, in bytes: what is shorter can be guessed.
 pub const OPERATOR_TOKEN_BYTES_MIN: usize = 32;
 /// The longest token of a file, in bytes.
@@ -136,7 +154,8 @@ pub const OPERATOR_TOKEN_BYTES_MAX: usize = 256;
 pub const SUBJECTS_FILE_BYTES_MAX: usize = 1 << 20;
 /// The longest credential that a client may present, in bytes.
 pub const CREDENTIAL_BYTES_MAX: usize = 4_096;
-/// The credentials whose owners are remembered.
+/// The credentials whose owners are remembered. Of tokens that others have signed the text is kept:
+/// 64 MiB at most, with [`CREDENTIAL_BYTES_MAX`].
 pub const SESSIONS_KNOWN_MAX: usize = 16_384;
 /// How long they are, before the store is asked again. With
 /// [`SESSION_LOOK_INTERVAL`] it is within what a revocation may take: 15 s.

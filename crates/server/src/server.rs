@@ -27,7 +27,7 @@ use tonic_health::server::health_reporter;
 use tower::{Layer as _, Service};
 use uuid::Uuid;
 
-use crate::access::{Access, Allowances, Gate, OperatorToken, Subjects};
+use crate::access::{Access, Allowances, Cover, CredentialFiles, Gate};
 use crate::background::{Background, readiness};
 use crate::clock::Clock;
 use crate::error::ServiceError;
@@ -85,10 +85,8 @@ pub struct ServerOptions {
     pub access: Access,
     /// What each principal and each platform may take, where they have to say who they are.
     pub allowances: Allowances,
-    /// Whose the certificates of clients are; without it they say nothing.
-    pub subjects: Option<Subjects>,
-    /// The token of the first operator, beside those in the store.
-    pub operator_token: Option<OperatorToken>,
+    /// What files say about callers, beside what is in the store.
+    pub credential_files: CredentialFiles,
     /// The platform whose games everybody acts on, where nobody has to say who they are; and
     /// operators, where they name no other.
     pub platform: String,
@@ -122,8 +120,7 @@ impl Default for ServerOptions {
             reload: Reload::default(),
             access: Access::Open,
             allowances: Allowances::default(),
-            subjects: None,
-            operator_token: None,
+            credential_files: CredentialFiles::default(),
             platform: "default".into(),
             cache_bytes_max: limits::CACHE_BYTES_MAX,
             cache_games_max: limits::CACHE_GAMES_MAX,
@@ -245,6 +242,7 @@ impl Server {
         let store = self.store.clone();
         let perft = self.begin_perft();
         let telemetry = self.options.telemetry.clone();
+        let gate = self.gate().await?;
         let background = Background::start(&games, &perft, store.clone(), telemetry.metrics())
             .map_err(ServeError::Thread)?;
         let heartbeat = Arc::clone(&games.heartbeat);
@@ -255,7 +253,6 @@ impl Server {
             routes = routes.add_service(workers.clone());
         }
         let worker_routes = Routes::new(workers).add_service(health_service);
-        let gate = self.gate();
         tasks.spawn(Arc::clone(&gate).run(closing.clone()));
         let services = layer_all(&telemetry, gate, routes, worker_routes);
         let ledger = self.ledger();
@@ -349,16 +346,22 @@ impl Server {
     }
 
     /// What knows callers.
-    fn gate(&self) -> Arc<Gate> {
-        Arc::new(Gate::new(
+    async fn gate(&self) -> Result<Arc<Gate>, ServeError> {
+        let damaged = || ServiceError::InvariantBroken {
+            what: "the store has no key for cursors".into(),
+        };
+        let key = self.store.cover_key().await;
+        let key = key.map_err(|error| ServeError::Store(error.into()))?;
+        let cover = Cover::new(&key).ok_or_else(|| ServeError::Store(damaged()))?;
+        Ok(Arc::new(Gate::new(
             self.options.access,
             &self.options.platform,
-            self.options.operator_token,
-            self.options.subjects.clone(),
+            self.options.credential_files.clone(),
             self.options.allowances,
+            cover,
             self.store.clone(),
             Arc::clone(&self.clock),
-        ))
+        )))
     }
 
     fn begin_perft(&self) -> Arc<PerftJobs> {

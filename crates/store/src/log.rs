@@ -20,6 +20,15 @@ pub trait Log: Send + Sync {
     /// [`ReadError`](crate::ReadError) when the store cannot read.
     fn newest(&self) -> Read<'_, LogCursor>;
 
+    /// Returns the key of the store, of 32 random bytes, by which cursors and whatever else tells
+    /// how much there is can be covered from those whom it does not concern. It never changes, and
+    /// copies of the store have the same.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn cover_key(&self) -> Read<'_, Vec<u8>>;
+
     /// Returns which games of all platforms got entries or were deleted after a cursor, in the
     /// order of commits, without the bytes of the entries: what copies of games are checked with.
     ///

@@ -3,9 +3,12 @@
 
 mod allowances;
 mod certificates;
+mod issuers;
+mod operator;
 mod platforms;
 mod revoked;
 mod roles;
+mod seat_tokens;
 mod seats;
 
 use std::path::Path;

@@ -3,11 +3,15 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use referee_api::v1;
 use referee_api::v1::game_service_client::GameServiceClient;
 use referee_api::v1::watch_games_response::Kind;
 use referee_server::{Access, MachineClock, Role, Secret, Server, ServerOptions};
 use referee_store::{Identities, NewToken, SqliteStore, Store, TokenScope};
+use referee_tests::operator::get;
+use referee_tests::process::Referee;
 use referee_tests::wire::{self, details};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -236,4 +240,100 @@ async fn nothing_of_one_platform_shows_in_another() {
     stop.cancel();
     running.await.expect("it ends").expect("it ran");
     store.close().await.expect("it closes");
+}
+
+/// The cursors of the first messages of a stream of all games.
+async fn cursors(games: &mut Games, after: &str, count: usize) -> Vec<String> {
+    let watch = v1::WatchGamesRequest {
+        after_cursor: Some(after.to_owned()),
+        ..Default::default()
+    };
+    let stream = games.watch_games(watch).await.expect("it opens");
+    let mut stream = stream.into_inner();
+    let mut cursors = Vec::new();
+    while cursors.len() < count {
+        let told = stream.message().await.expect("a message").expect("more");
+        cursors.push(told.cursor);
+    }
+    cursors
+}
+
+async fn page_token(games: &mut Games) -> String {
+    let first = v1::ListGamesRequest {
+        page_size: 1,
+        ..Default::default()
+    };
+    let page = games.list_games(first).await.expect("a page");
+    page.into_inner().next_page_token
+}
+
+/// Positions in the log and numbers of rows count what all platforms do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_reads_in_cursors_how_much_others_write() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let token = |platform: &str| {
+        let issued = format!("--role platform --principal {platform}-owner --platform {platform}");
+        super::issue(folder.path(), &issued)
+    };
+    let (red, blue) = (token("scarlet-club"), token("azure-club"));
+    let options = ["--require-credentials", "--admin-listen", "127.0.0.1:0"];
+    let referee = Referee::start_with(folder.path(), &options);
+    let mut one = super::games(&referee, &red).await;
+    let mut other = super::games(&referee, &blue).await;
+    let create = async |games: &mut Games, count: usize| {
+        for number in 0..count {
+            let id = format!("veiled-board-{number}");
+            let created = games.create_game(wire::create(&id, v1::Game::default()));
+            created.await.expect("it is created");
+        }
+    };
+    create(&mut one, 3).await;
+    let few = (cursors(&mut one, "", 4).await, page_token(&mut one).await);
+    create(&mut other, 200).await;
+    let many = (cursors(&mut one, "", 4).await, page_token(&mut one).await);
+    let of_others = (
+        cursors(&mut other, "", 150).await,
+        page_token(&mut other).await,
+    );
+    // All have one length, and none comes twice, though they stand at the same places.
+    let mut all: Vec<&String> = few.0.iter().chain(&many.0).chain(&of_others.0).collect();
+    assert!(all.iter().all(|cursor| cursor.len() == all[0].len()));
+    assert_eq!(few.1.len(), of_others.1.len());
+    let count = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), count);
+    assert_ne!(few.1, many.1);
+    // What is behind them is nothing that can be read: neither the digits of a position, nor what
+    // fills them up.
+    for text in all.iter().copied().chain([&few.1, &many.1]) {
+        let bytes = URL_SAFE_NO_PAD.decode(text).expect("it is base64");
+        let is_plain = bytes.windows(4).any(|four| four == [0; 4]);
+        assert!(!is_plain, "{text}");
+    }
+    // They are good where they belong, and nowhere else.
+    let rest = cursors(&mut one, &few.0[1], 3).await;
+    assert_eq!(rest.len(), 3);
+    for (cursor, of) in [(&few.0[1], "another platform"), (&of_others.1, "a page")] {
+        let watch = v1::WatchGamesRequest {
+            after_cursor: Some(cursor.clone()),
+            ..Default::default()
+        };
+        let lost = other.watch_games(watch).await.expect_err(of);
+        assert_eq!(details(&lost).reason, "CURSOR_LOST", "{of}");
+    }
+    let next = v1::ListGamesRequest {
+        page_size: 1,
+        page_token: few.0[1].clone(),
+        ..Default::default()
+    };
+    let refused = one.list_games(next).await.expect_err("it is a cursor");
+    assert_eq!(details(&refused).reason, "INVALID_PAGE_TOKEN");
+
+    // Metrics name nobody and no game.
+    let metrics = get(referee.admin(), "/metrics").body;
+    assert!(metrics.contains("grpc_method"), "{metrics}");
+    for name in ["scarlet", "azure", "veiled", "owner"] {
+        assert!(!metrics.contains(name), "{name} is in the metrics");
+    }
 }

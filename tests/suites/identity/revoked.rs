@@ -15,10 +15,10 @@ use tonic::{Code, Status, Streaming};
 use super::{Bearer, REQUIRED, check_log, games, issue};
 
 /// Within this time a revocation counts.
-const PROMISED: Duration = Duration::from_secs(15);
+pub(super) const PROMISED: Duration = Duration::from_secs(15);
 
 /// Reads a stream to its end, and says how it ended.
-async fn end<T>(mut stream: Streaming<T>) -> Status {
+pub(super) async fn end<T>(mut stream: Streaming<T>) -> Status {
     loop {
         match stream.message().await {
             Ok(Some(_)) => {}

@@ -158,7 +158,7 @@ async fn each_role_calls_what_it_may_and_nothing_else() {
         });
         tried += 1;
     }
-    assert_eq!(tried, 41, "every method of the server");
+    assert_eq!(tried, 42, "every method of the server");
     let secrets: Vec<&str> = house.tokens.values().map(String::as_str).collect();
     check_log(&house.referee.log(), &secrets);
 }

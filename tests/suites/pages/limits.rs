@@ -100,6 +100,20 @@ fn bounds() -> BTreeMap<&'static str, String> {
         ("TLS_HANDSHAKE_TIMEOUT", seconds(l::TLS_HANDSHAKE_TIMEOUT)),
         ("HTTP_1_BUFFER_BYTES_MAX", bytes(l::HTTP_1_BUFFER_BYTES_MAX)),
         ("WEB_ORIGINS_MAX", count(l::WEB_ORIGINS_MAX)),
+        (
+            "SEAT_TOKEN_LIFETIME_DEFAULT",
+            seconds(l::SEAT_TOKEN_LIFETIME_DEFAULT),
+        ),
+        (
+            "SEAT_TOKEN_LIFETIME_MAX",
+            seconds(l::SEAT_TOKEN_LIFETIME_MAX),
+        ),
+        ("SEAT_KEYS_MAX", count(l::SEAT_KEYS_MAX)),
+        ("CREDENTIAL_BYTES_MAX", bytes(l::CREDENTIAL_BYTES_MAX)),
+        ("JWT_ISSUERS_MAX", count(l::JWT_ISSUERS_MAX)),
+        ("JWT_FILE_BYTES_MAX", bytes(l::JWT_FILE_BYTES_MAX)),
+        ("JWT_LIFETIME_MAX", seconds(l::JWT_LIFETIME_MAX)),
+        ("JWT_LEEWAY", seconds(l::JWT_LEEWAY)),
         ("TLS_FILE_BYTES_MAX", bytes(l::TLS_FILE_BYTES_MAX)),
         ("PREFACE_TIMEOUT", seconds(l::PREFACE_TIMEOUT)),
         ("CONNECTION_QUIET_MAX", seconds(l::CONNECTION_QUIET_MAX)),
@@ -195,6 +209,14 @@ fn of_perft() -> Vec<(&'static str, String)> {
         (
             "PERFT_SPILL_ROOM_BYTES",
             bytes(l::PERFT_SPILL_ROOM_BYTES as usize),
+        ),
+        (
+            "COUNTED_TASKS_MAX",
+            count(referee_store::limits::COUNTED_TASKS_MAX as usize),
+        ),
+        (
+            "EXPANDED_POSITIONS_MAX",
+            count(referee_perft::limits::EXPANDED_POSITIONS_MAX),
         ),
         ("SESSIONS_MAX", count(l::SESSIONS_MAX)),
         ("SESSION_TIME", seconds(l::SESSION_TIME)),

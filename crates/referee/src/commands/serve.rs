@@ -1,6 +1,7 @@
 //! `referee serve`: binds the listener, opens the store, serves until a signal, drains, closes.
 
 mod allowances;
+mod identity;
 mod listening;
 mod observed;
 mod own_worker;
@@ -14,12 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::builder::BoolishValueParser;
 use clap::{ArgMatches, Args};
 use referee_record::RecordKey;
 use referee_server::limits::CONNECTIONS_MAX;
 use referee_server::{
-    Access, MachineClock, OperatorToken, Reload, Server, ServerOptions, Subjects, Tls, WebOrigins,
+    Access, CredentialFiles, MachineClock, Reload, Server, ServerOptions, Tls, WebOrigins,
 };
 use referee_store::{SqliteStore, Store};
 use referee_telemetry::log::log_panics;
@@ -33,10 +33,11 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::limits::{CLOSE_TIME_MAX, CLOSE_TIME_MIN, CLOSE_TIME_SHARE, DESCRIPTORS_KEPT};
 use crate::printable::standard_output;
 use allowances::AllowanceArguments;
+use identity::IdentityArguments;
 use listening::ListenArguments;
 use observed::ObservedArguments;
 use own_worker::{OwnWorker, OwnWorkerArguments};
-use settings::{check_store, read_folder, read_key, read_operator_token};
+use settings::{check_store, read_folder, read_key};
 use signals::{EndTimes, Signals};
 
 /// The command line of `referee serve`.
@@ -97,18 +98,8 @@ pub(crate) struct ServeArguments {
     /// are made.
     #[arg(long, value_name = "FOLDER", env = "REFEREE_BACKUP_FOLDER", value_parser = read_folder)]
     backup_folder: Option<PathBuf>,
-    /// Whether callers have to say who they are, by a token of `referee token issue`. Default:
-    /// where other machines reach the address, but for `--insecure-listen`.
-    #[arg(
-        long,
-        env = "REFEREE_REQUIRE_CREDENTIALS",
-        value_parser = BoolishValueParser::new()
-    )]
-    require_credentials: bool,
-    /// A file with the token of the first operator: one line of 32 to 256 printable characters,
-    /// such as `openssl rand -base64 32` writes. Callers have to say who they are then.
-    #[arg(long, value_name = "FILE", env = "REFEREE_OPERATOR_TOKEN_FILE")]
-    operator_token_file: Option<PathBuf>,
+    #[command(flatten)]
+    identity: IdentityArguments,
     #[command(flatten)]
     allowances: AllowanceArguments,
     /// How many threads answer requests. Range: 1 to 256. Default: one for each processor.
@@ -133,8 +124,7 @@ struct Prepared {
     /// The addresses for workers, and the name that they come from.
     worker_addresses: Option<(Vec<SocketAddr>, String)>,
     access: Access,
-    operator_token: Option<OperatorToken>,
-    subjects: Option<Subjects>,
+    credential_files: CredentialFiles,
 }
 
 impl ServeArguments {
@@ -183,13 +173,14 @@ impl ServeArguments {
         let addresses = self.listen.addresses()?;
         let worker_addresses = self.listen.worker_addresses()?;
         let record_key = self.signing_key.as_deref().map(read_key).transpose();
-        let operator = self.operator_token_file.as_deref();
-        let operator = operator.map(read_operator_token).transpose();
-        let operator_token = operator.map_err(Failure::Trouble)?;
-        let subjects = self.listen.read_subjects()?;
-        let is_required = self.require_credentials
-            || operator_token.is_some()
-            || subjects.is_some()
+        let credential_files = CredentialFiles {
+            operator: self.identity.read_operator()?,
+            subjects: self.listen.read_subjects()?,
+            issuers: self.identity.read_issuers()?,
+            seat_keys: self.identity.read_seat_keys()?,
+        };
+        let is_required = self.identity.is_required()
+            || credential_files.subjects.is_some()
             || self.listen.wants_credentials(&addresses);
         let access = match is_required {
             true => Access::Credentials,
@@ -197,8 +188,7 @@ impl ServeArguments {
         };
         Ok(Prepared {
             access,
-            operator_token,
-            subjects,
+            credential_files,
             record_key: record_key.map_err(Failure::Trouble)?,
             tls: self.listen.read_tls()?,
             web,
@@ -241,9 +231,7 @@ impl ServeArguments {
         let is_encrypted = prepared.tls.is_some();
         tracing::info!(%address, tls = is_encrypted, store = %path, "listening");
         announce_workers(worker_listener.as_ref());
-        if let Some(key) = &prepared.record_key {
-            tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
-        }
+        tell_keys(&prepared);
         let (ends, stop) = (CancellationToken::new(), CancellationToken::new());
         let hurry = CancellationToken::new();
         let drain_time = Duration::from_secs(self.drain_timeout_seconds);
@@ -273,8 +261,7 @@ impl ServeArguments {
             tls: prepared.tls,
             web: prepared.web,
             access: prepared.access,
-            operator_token: prepared.operator_token,
-            subjects: prepared.subjects,
+            credential_files: prepared.credential_files,
             allowances: self.allowances.read(),
             reload,
             ..ServerOptions::default()
@@ -302,6 +289,17 @@ impl ServeArguments {
             None => None,
         };
         Ok((listener, worker_listener))
+    }
+}
+
+/// Says with which keys something is signed.
+fn tell_keys(prepared: &Prepared) {
+    if let Some(key) = &prepared.record_key {
+        tracing::info!(key_id = %key.id(), public_key = %key.public_key(), "records are signed");
+    }
+    if let Some(keys) = &prepared.credential_files.seat_keys {
+        let key_ids = keys.ids().join(",");
+        tracing::info!(key_ids, "seat tokens are signed by the first");
     }
 }
 

@@ -3,18 +3,22 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use lru::LruCache;
 use referee_store::{Identities, TokenRow, TokenScope};
 use tokio_util::sync::CancellationToken;
 
-use super::allowance::{Accounts, Allowances, Payer};
+use super::allowance::{Accounts, Allowances};
+use super::cover::Cover;
 use super::principal::Principal;
 use super::role::{Role, Roles};
-use super::secret::{OperatorToken, Secret, hash};
-use super::subjects::Subjects;
+use super::seats::{IssuedBy, Seat, SeatKeys, SignedSeat};
+use super::secret::{Secret, hash};
+use super::session::{Basis, Session, refused};
+use super::sources::CredentialFiles;
 use crate::clock::Clock;
 use crate::error::{Refusal, ServiceError};
 use crate::limits;
@@ -44,8 +48,8 @@ pub(crate) struct Gate {
     access: Access,
     store: Arc<dyn Identities>,
     clock: Arc<dyn Clock>,
-    operator: Option<OperatorToken>,
-    subjects: Option<Subjects>,
+    files: CredentialFiles,
+    cover: Cover,
     anybody: Arc<Session>,
     /// The session of the worker in the process of the server.
     own_worker: Arc<Session>,
@@ -67,70 +71,13 @@ impl std::fmt::Debug for Gate {
     }
 }
 
-/// A credential that was good when it was looked at last.
-#[derive(Debug)]
-pub(crate) struct Session {
-    number: u64,
-    pub(crate) principal: Principal,
-    /// Whose account pays; none where nobody has to say who they are.
-    pub(crate) payer: Option<Payer>,
-    basis: Basis,
-    /// When it was looked up last, in microseconds since 1970.
-    checked_us: AtomicI64,
-    lost: CancellationToken,
-    loss: OnceLock<Refusal>,
-}
-
-/// What a session rests on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Basis {
-    /// Nothing that can be revoked.
-    Always,
-    /// A token in the store.
-    Token(String),
-    /// The subject of a certificate, by all its names.
-    Subject(Vec<String>),
-}
-
-impl Session {
-    /// A session that nothing revokes and nobody pays for.
-    fn for_good(principal: Principal, now_us: i64) -> Session {
-        Session {
-            number: 0,
-            principal,
-            payer: None,
-            basis: Basis::Always,
-            checked_us: AtomicI64::new(now_us),
-            lost: CancellationToken::new(),
-            loss: OnceLock::new(),
-        }
-    }
-
-    /// Waits until the credential is good no more, and says why.
-    pub(crate) async fn lost(&self) -> ServiceError {
-        self.lost.cancelled().await;
-        refused(*self.loss.get().unwrap_or(&Refusal::Unknown))
-    }
-
-    fn lose(&self, refusal: Refusal) {
-        // The first reason stays.
-        let _ = self.loss.set(refusal);
-        self.lost.cancel();
-    }
-
-    fn is_past(&self, now_us: i64) -> bool {
-        let expire_us = self.principal.expire_us;
-        expire_us.is_some_and(|expire_us| expire_us <= now_us)
-    }
-}
-
 impl Gate {
     pub(crate) fn new(
         access: Access,
         platform: &str,
-        operator: Option<OperatorToken>,
-        subjects: Option<Subjects>,
+        files: CredentialFiles,
         allowances: Allowances,
+        cover: Cover,
         store: Arc<dyn Identities>,
         clock: Arc<dyn Clock>,
     ) -> Gate {
@@ -148,14 +95,16 @@ impl Gate {
             ..anybody.clone()
         };
         let now_us = clock.now_us();
+        let for_good =
+            |principal| Arc::new(Session::new(0, principal, None, Basis::Always, now_us));
         let known = NonZeroUsize::new(limits::SESSIONS_KNOWN_MAX).unwrap_or(NonZeroUsize::MIN);
         Gate {
             access,
             store,
-            operator,
-            subjects,
-            anybody: Arc::new(Session::for_good(anybody, now_us)),
-            own_worker: Arc::new(Session::for_good(own_worker, now_us)),
+            files,
+            cover,
+            anybody: for_good(anybody),
+            own_worker: for_good(own_worker),
             clock,
             known: Mutex::new(LruCache::new(known)),
             lookups: Turns::new(limits::LOOKUPS_AT_ONCE_MAX, limits::LOOKUPS_WAITING_MAX),
@@ -168,6 +117,11 @@ impl Gate {
     /// The time, in microseconds since 1970.
     pub(crate) fn now_us(&self) -> i64 {
         self.clock.now_us()
+    }
+
+    /// What places are covered by.
+    pub(crate) fn cover(&self) -> &Cover {
+        &self.cover
     }
 
     /// Whether callers have to say who they are.
@@ -189,10 +143,8 @@ impl Gate {
     pub(crate) fn recall(&self, presented: &str) -> Option<Arc<Session>> {
         let now_us = self.clock.now_us();
         let session = Arc::clone(self.known().get(&hash(presented))?);
-        let age_us = now_us.saturating_sub(session.checked_us.load(Ordering::Relaxed));
-        let is_fresh = age_us <= limits::SESSION_KNOWN_TIME.as_micros() as i64;
-        let is_good = is_fresh && !session.is_past(now_us) && !session.lost.is_cancelled();
-        is_good.then_some(session)
+        let for_us = limits::SESSION_KNOWN_TIME.as_micros() as i64;
+        session.is_fresh(now_us, for_us).then_some(session)
     }
 
     /// Says whose a credential is.
@@ -218,7 +170,7 @@ impl Gate {
             return Some(session);
         }
         let now_us = self.clock.now_us();
-        let principal = self.subjects.as_ref()?.principal(names, expire_us)?;
+        let principal = self.files.subjects.as_ref()?.principal(names, expire_us)?;
         let basis = Basis::Subject(names.to_vec());
         let session = self.keep(hash(&presented), principal, basis, now_us);
         (!session.is_past(now_us)).then_some(session)
@@ -236,7 +188,7 @@ impl Gate {
         // Streams stand on the session that is there.
         if let Some(session) = known.get(&key)
             && session.principal == principal
-            && !session.lost.is_cancelled()
+            && !session.is_lost()
         {
             session.checked_us.fetch_max(checked_us, Ordering::Relaxed);
             return Arc::clone(session);
@@ -246,22 +198,16 @@ impl Gate {
         let payer = self
             .accounts
             .payer(&principal.platform, &principal.id, is_guest);
-        let session = Arc::new(Session {
-            number: self.next.fetch_add(1, Ordering::Relaxed),
-            principal,
-            payer: Some(payer),
-            basis,
-            checked_us: AtomicI64::new(checked_us),
-            lost: CancellationToken::new(),
-            loss: OnceLock::new(),
-        });
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let session = Session::new(number, principal, Some(payer), basis, checked_us);
+        let session = Arc::new(session);
         known.put(key, Arc::clone(&session));
         session
     }
 
     /// Looks a session up again and again from now on, as long as somebody has it.
     pub(crate) fn follow(&self, session: &Arc<Session>) {
-        if session.basis != Basis::Always || session.principal.expire_us.is_some() {
+        if session.can_end() {
             let mut followed = self.followed();
             followed
                 .entry(session.number)
@@ -277,11 +223,12 @@ impl Gate {
                 () = self.clock.sleep(limits::SESSION_LOOK_INTERVAL) => {}
                 () = stop.cancelled() => return,
             }
-            if let Some(subjects) = &self.subjects {
-                subjects.look_again();
-            }
+            let look = async {
+                self.files.look_again().await;
+                self.look_again().await;
+            };
             tokio::select! {
-                () = self.look_again() => {}
+                () = look => {}
                 () = stop.cancelled() => return,
             }
         }
@@ -301,20 +248,15 @@ impl Gate {
                 session.lose(Refusal::Expired);
                 continue;
             }
-            let id = match &session.basis {
-                Basis::Always => continue,
-                Basis::Token(id) => id,
-                Basis::Subject(names) => {
-                    let expire_us = session.principal.expire_us.unwrap_or(i64::MAX);
-                    let subjects = self.subjects.as_ref();
-                    let is = subjects.and_then(|known| known.principal(names, expire_us));
-                    if is.as_ref() != Some(&session.principal) {
-                        session.lose(Refusal::Revoked);
-                    }
-                    continue;
-                }
+            let (basis, principal) = (&session.basis, &session.principal);
+            if let Err(refusal) = self.files.standing(basis, principal, now_us) {
+                session.lose(refusal);
+                continue;
+            }
+            let Some(id) = token_id(basis) else {
+                continue;
             };
-            if !found.contains_key(id.as_str()) {
+            if !found.contains_key(id) {
                 match self.store.token(id).await {
                     Ok(row) => drop(found.insert(id, standing(row.as_ref(), now_us))),
                     Err(error) => {
@@ -323,7 +265,7 @@ impl Gate {
                     }
                 }
             }
-            if let Some(Err(refusal)) = found.get(id.as_str()) {
+            if let Some(Err(refusal)) = found.get(id) {
                 session.lose(*refusal);
             }
         }
@@ -335,14 +277,18 @@ impl Gate {
         key: &[u8; 32],
         now_us: i64,
     ) -> Result<(Principal, Basis), ServiceError> {
-        if self.operator.is_some_and(|token| token.has_hash(key)) {
+        if self.files.is_operator(key) {
             let principal = Principal {
                 id: FIRST_OPERATOR.into(),
                 credential: FIRST_OPERATOR.into(),
                 roles: Roles::of(&[Role::Operator]),
                 ..self.anybody.principal.clone()
             };
-            return Ok((principal, Basis::Always));
+            return Ok((principal, Basis::Operator(*key)));
+        }
+        // No token of the store has a dot, and each that is signed has two.
+        if presented.contains('.') {
+            return self.check_signed(presented, now_us).await;
         }
         let Some(secret) = Secret::read(presented) else {
             return Err(refused(Refusal::Malformed));
@@ -366,6 +312,82 @@ impl Gate {
             expire_us: token.expire_time_us,
         };
         Ok((principal, Basis::Token(token.id)))
+    }
+
+    /// Says whose a credential is that is signed. Few are checked at once, and why one does not
+    /// count is for the log alone.
+    async fn check_signed(
+        &self,
+        presented: &str,
+        now_us: i64,
+    ) -> Result<(Principal, Basis), ServiceError> {
+        let _turn = self.lookups.wait().await?;
+        let unknown = |reason: &'static str| {
+            tracing::debug!(reason, "a signed credential does not count");
+            refused(Refusal::Unknown)
+        };
+        if !SeatKeys::is_meant(presented) {
+            let issuers = self.files.issuers.as_ref();
+            let issuers = issuers.ok_or_else(|| unknown("there are no issuers"))?;
+            let checked = issuers.check(presented, now_us).map_err(unknown)?;
+            let basis = Basis::Signed {
+                token: presented.into(),
+                signer: checked.signer,
+                generation: AtomicU64::new(checked.generation),
+            };
+            return Ok((checked.principal, basis));
+        }
+        let keys = self.files.seat_keys.as_ref();
+        let keys = keys.ok_or_else(|| unknown("there are no keys of seat tokens"))?;
+        let checked = keys.check(presented).map_err(unknown)?;
+        let principal = checked.principal;
+        // Only who has a token that was signed here learns what became of it.
+        if principal
+            .expire_us
+            .is_none_or(|expire_us| expire_us <= now_us)
+        {
+            return Err(refused(Refusal::Expired));
+        }
+        let basis = Basis::Seat {
+            key_id: checked.key_id,
+            by: checked.by,
+        };
+        let standing_of_files = self.files.standing(&basis, &principal, now_us);
+        standing_of_files.map_err(refused)?;
+        if let Some(id) = token_id(&basis) {
+            let row = self.store.token(id).await?;
+            // What the issuer could present no more counts no more.
+            standing(row.as_ref(), now_us).map_err(|_| refused(Refusal::Revoked))?;
+        }
+        Ok((principal, basis))
+    }
+
+    /// Signs a seat token, which counts for a time, but no longer than the credential by which it
+    /// is issued.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SeatTokensOff`].
+    pub(crate) fn sign_seat(
+        &self,
+        session: &Session,
+        seat: Seat,
+        lifetime: Duration,
+    ) -> Result<SignedSeat, ServiceError> {
+        let keys = self.files.seat_keys.as_ref();
+        let keys = keys.ok_or(ServiceError::SeatTokensOff)?;
+        let key_id = keys.newest();
+        let credential = &session.principal.credential;
+        let by = self.files.issued_by(&session.basis, &key_id, credential);
+        let by = by.ok_or(ServiceError::SeatTokensOff)?;
+        let now_us = self.clock.now_us();
+        let wanted_us = i64::try_from(lifetime.as_micros()).unwrap_or(i64::MAX);
+        let expire_us = now_us.saturating_add(wanted_us);
+        let expire_us = expire_us.min(session.principal.expire_us.unwrap_or(i64::MAX));
+        let signed = keys.sign(&key_id, seat, by, (now_us, expire_us));
+        signed.ok_or_else(|| ServiceError::InvariantBroken {
+            what: "a seat token could not be signed".into(),
+        })
     }
 
     fn known(&self) -> MutexGuard<'_, LruCache<[u8; 32], Arc<Session>>> {
@@ -392,6 +414,14 @@ fn standing(row: Option<&TokenRow>, now_us: i64) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn refused(refusal: Refusal) -> ServiceError {
-    ServiceError::CredentialRefused(refusal)
+/// The token of the store that a session rests on, if it does.
+fn token_id(basis: &Basis) -> Option<&str> {
+    match basis {
+        Basis::Token(id)
+        | Basis::Seat {
+            by: IssuedBy::Token(id),
+            ..
+        } => Some(id),
+        _ => None,
+    }
 }

@@ -137,6 +137,11 @@ impl OperatorToken {
         }
     }
 
+    /// Returns the hash of the token.
+    pub(crate) fn hash(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Whether a text is the token, given its hash.
     pub(crate) fn has_hash(&self, hash: &[u8; 32]) -> bool {
         self.0.ct_eq(hash).into()

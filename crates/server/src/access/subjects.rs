@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 
-use referee_api::v1;
-use referee_store::TokenScope;
-
-use super::principal::{Principal, is_platform};
-use super::role::{Role, Roles};
-use super::table;
-use crate::files::{FileFault, Stamp, read_file};
+use super::followed::Followed;
+use super::grant::Grant;
+use super::principal::Principal;
+use super::role::Role;
+use crate::files::{FileFault, read_file};
 use crate::limits;
 
 /// Why a file of subjects cannot be used.
@@ -53,30 +51,14 @@ impl std::error::Error for SubjectsError {
 
 /// The principals of certificates, by their subjects.
 #[derive(Clone)]
-pub struct Subjects(Arc<Inner>);
+pub struct Subjects(Arc<Followed<Rules>>);
 
-struct Inner {
-    path: PathBuf,
-    state: Mutex<State>,
-}
-
-struct State {
-    stamp: Option<Stamp>,
-    rules: HashMap<String, Rule>,
-}
-
-/// What a subject stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Rule {
-    role: Role,
-    platform: String,
-    principal: String,
-    scope: TokenScope,
-}
+/// What subjects stand for.
+type Rules = HashMap<String, Grant>;
 
 impl fmt::Debug for Subjects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Subjects").field(&self.0.path).finish()
+        f.write_str("Subjects")
     }
 }
 
@@ -88,64 +70,30 @@ impl Subjects {
     ///
     /// Where the file cannot be read, or a line makes no sense.
     pub fn open(path: &Path) -> Result<Subjects, SubjectsError> {
-        let stamp = Stamp::of(path);
-        let rules = read(path)?;
-        Ok(Subjects(Arc::new(Inner {
-            path: path.to_owned(),
-            state: Mutex::new(State { stamp, rules }),
-        })))
+        let path = path.to_owned();
+        let followed = Followed::open("--client-principals", move |seen| {
+            seen.note(&path);
+            read(&path)
+        })?;
+        Ok(Subjects(Arc::new(followed)))
     }
 
-    /// Reads the file again where what its name leads to has changed. One that cannot be used
-    /// leaves that of before in force, and says so.
+    /// Reads the file again where what its name leads to has changed.
     pub(crate) fn look_again(&self) {
-        let stamp = Stamp::of(&self.0.path);
-        if self.state().stamp == stamp {
-            return;
-        }
-        let read = read(&self.0.path);
-        let mut state = self.state();
-        state.stamp = stamp;
-        match read {
-            Ok(rules) => {
-                tracing::info!(
-                    subjects = rules.len(),
-                    "the file of subjects was read again"
-                );
-                state.rules = rules;
-            }
-            Err(error) => {
-                let path = self.0.path.display();
-                tracing::error!(%path, %error, "the file of subjects is not used; the old one is");
-            }
-        }
+        self.0.look_again();
     }
 
     /// Returns who has a certificate with one of these names, such as `uri:spiffe://a/b` and
     /// `cn:hall`, of which the first that is known counts.
     pub(crate) fn principal(&self, names: &[String], expire_us: i64) -> Option<Principal> {
-        let state = self.state();
-        let found = names
-            .iter()
-            .find_map(|name| Some((name, state.rules.get(name)?)));
-        let (name, rule) = found?;
-        Some(Principal {
-            id: rule.principal.as_str().into(),
-            platform: rule.platform.as_str().into(),
-            roles: Roles::of(&[rule.role]),
-            scope: rule.scope.clone(),
-            credential: name.as_str().into(),
-            expire_us: Some(expire_us),
-        })
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is an assignment that does not fail halfway.
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let rules = self.0.value();
+        let found = names.iter().find_map(|name| Some((name, rules.get(name)?)));
+        let (name, grant) = found?;
+        Some(grant.principal(name, Some(expire_us)))
     }
 }
 
-fn read(path: &Path) -> Result<HashMap<String, Rule>, SubjectsError> {
+fn read(path: &Path) -> Result<Rules, SubjectsError> {
     let bytes = read_file(path, limits::SUBJECTS_FILE_BYTES_MAX).map_err(SubjectsError::File)?;
     let text = String::from_utf8(bytes).map_err(|_| SubjectsError::File(FileFault::NotText))?;
     let mut rules = HashMap::new();
@@ -158,15 +106,15 @@ fn read(path: &Path) -> Result<HashMap<String, Rule>, SubjectsError> {
             number: index + 1,
             reason,
         };
-        let (subject, rule) = read_rule(&words).map_err(at)?;
-        if rules.insert(subject, rule).is_some() {
+        let (subject, grant) = read_rule(&words).map_err(at)?;
+        if rules.insert(subject, grant).is_some() {
             return Err(at("the subject stands there twice"));
         }
     }
     Ok(rules)
 }
 
-fn read_rule(words: &[&str]) -> Result<(String, Rule), &'static str> {
+fn read_rule(words: &[&str]) -> Result<(String, Grant), &'static str> {
     let (&[subject, role, platform, principal], rest) = words
         .split_first_chunk::<4>()
         .ok_or("something is missing")?;
@@ -177,61 +125,19 @@ fn read_rule(words: &[&str]) -> Result<(String, Rule), &'static str> {
         return Err("the subject begins with none of uri:, dns: and cn:");
     }
     let role = Role::named(role).ok_or("there is no such role")?;
-    if !is_platform(platform) {
-        return Err("that is no name of a platform");
-    }
-    let is_name = principal.len() <= limits::PRINCIPAL_BYTES_MAX
-        && principal.bytes().all(|byte| byte.is_ascii_graphic());
-    if !is_name {
-        return Err("that is no name of a principal");
-    }
     let scope = match rest {
-        [] if role != Role::Player => TokenScope::Platform,
-        [scope] if table::is_confined(role) => read_scope(role, scope)?,
-        _ => return Err("what it is confined to does not fit the role"),
+        [] => None,
+        [scope] => Some(*scope),
+        _ => return Err("there is more than is expected"),
     };
-    let rule = Rule {
-        role,
-        platform: platform.to_owned(),
-        principal: principal.to_owned(),
-        scope,
-    };
-    Ok((subject.to_owned(), rule))
-}
-
-/// Reads what a subject is confined to: `KEY=VALUE`, `games/ID`, or for a player `games/ID:white`.
-fn read_scope(role: Role, text: &str) -> Result<TokenScope, &'static str> {
-    let wrong = "what it is confined to is none of KEY=VALUE, games/ID and, for players, \
-                 games/ID:white and games/ID:black";
-    let Some(name) = text.strip_prefix("games/") else {
-        let (key, value) = text.split_once('=').ok_or(wrong)?;
-        let fits = role != Role::Player
-            && (1..=limits::LABEL_KEY_BYTES_MAX).contains(&key.len())
-            && value.len() <= limits::LABEL_VALUE_BYTES_MAX;
-        return fits
-            .then(|| TokenScope::Label {
-                key: key.to_owned(),
-                value: value.to_owned(),
-            })
-            .ok_or(wrong);
-    };
-    let (game, seat) = match (role, name.split_once(':')) {
-        (Role::Player, Some((game, "white"))) => (game, v1::Seat::White),
-        (Role::Player, Some((game, "black"))) => (game, v1::Seat::Black),
-        (Role::Player, _) | (_, Some(_)) => return Err(wrong),
-        (_, None) => (name, v1::Seat::Unspecified),
-    };
-    if game.is_empty() || game.len() > limits::GAME_ID_BYTES_MAX {
-        return Err(wrong);
-    }
-    Ok(TokenScope::Game {
-        game: game.to_owned(),
-        seat: i64::from(seat as i32),
-    })
+    let grant = Grant::read(role, platform, principal, scope)?;
+    Ok((subject.to_owned(), grant))
 }
 
 #[cfg(test)]
 mod tests {
+    use referee_api::v1;
+
     use super::*;
 
     const TEXT: &str = "# who\n\

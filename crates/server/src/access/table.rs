@@ -75,6 +75,7 @@ pub(crate) const METHODS: &[(&str, Allowed)] = &[
     ("/referee.v1.RulesService/VerifyGames", ANY),
     ("/referee.v1.StoreService/BackUpStore", OPERATORS),
     ("/referee.v1.StoreService/VerifyStore", OPERATORS),
+    ("/referee.v1.TokenService/IssueSeatToken", OWNERS),
     ("/referee.v1.TokenService/IssueToken", OWNERS),
     ("/referee.v1.TokenService/ListTokens", OWNERS),
     ("/referee.v1.TokenService/RevokeToken", OWNERS),
@@ -194,6 +195,11 @@ fn action_name(kind: &Kind) -> &'static str {
 pub(crate) fn issues(roles: Roles, wanted: Role) -> bool {
     let by_platform = matches!(wanted, Player | Spectator | Arbiter);
     roles.has(Operator) || roles.has(Platform) && by_platform
+}
+
+/// Whether a role may issue seat tokens.
+pub(crate) fn issues_seats(roles: Roles) -> bool {
+    roles.meets(SEATLESS)
 }
 
 /// Whether a role is for one seat of one game, or may be confined to a game or a label.

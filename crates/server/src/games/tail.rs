@@ -30,7 +30,6 @@ pub(crate) enum LogUpdate {
     Entry(TailEntry),
     /// Everything before a place was sent.
     Checkpoint {
-        cursor: LogCursor,
         /// The time of the service, in microseconds since 1970.
         now_us: i64,
     },
@@ -134,10 +133,7 @@ impl LogTail {
     fn checkpoint(&mut self, now_us: i64) -> LogUpdate {
         self.due_us = now_us.saturating_add(self.heartbeat_us);
         self.wait = self.clock.sleep_until(self.due_us);
-        LogUpdate::Checkpoint {
-            cursor: self.cursor.clone(),
-            now_us,
-        }
+        LogUpdate::Checkpoint { now_us }
     }
 
     /// Reads the next page; says whether the log goes on after it.

@@ -6,7 +6,6 @@ use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::read_moment;
 use referee_record::{Error, Fields, check_labels, write_summary};
 use referee_store::{ListCursor, ListFilter};
-use sha2::{Digest, Sha256};
 
 use crate::error::ServiceError;
 use crate::games::GameRegistry;
@@ -30,9 +29,9 @@ pub(super) async fn list(
     check_token(&request.page_token, &mut fields);
     let mut filter = read_filter(request.filter.as_ref(), &mut fields);
     fields.finish()?;
-    let scope = filter_scope(caller, request.filter.as_ref());
+    let scope = filter_scope(request.filter.as_ref());
     filter.labels = caller.list_labels(filter.labels)?;
-    let mut cursor = match read_token(&request.page_token, &scope)?.as_deref() {
+    let mut cursor = match read_token(caller, &scope, &request.page_token)?.as_deref() {
         None => None,
         Some(&[create_time_us, id]) => Some(ListCursor { create_time_us, id }),
         Some(_) => return Err(ServiceError::InvalidPageToken),
@@ -71,9 +70,10 @@ pub(super) async fn list(
             break;
         }
     }
-    let next_page_token = cursor.map_or_else(String::new, |cursor| {
-        write_token(&scope, &[cursor.create_time_us, cursor.id])
-    });
+    let next_page_token = match cursor {
+        Some(cursor) => write_token(caller, &scope, &[cursor.create_time_us, cursor.id])?,
+        None => String::new(),
+    };
     Ok(v1::ListGamesResponse {
         games,
         next_page_token,
@@ -95,8 +95,8 @@ pub(super) async fn list_events(
     );
     check_token(&request.page_token, &mut fields);
     fields.finish()?;
-    let scope = format!("events/{}", short_hash(caller, key.game.as_bytes()));
-    let mut after = match read_token(&request.page_token, &scope)?.as_deref() {
+    let scope = [b"events\n", key.game.as_bytes()].concat();
+    let mut after = match read_token(caller, &scope, &request.page_token)?.as_deref() {
         None => 0,
         Some(&[after]) if after >= 0 => after,
         Some(_) => return Err(ServiceError::InvalidPageToken),
@@ -127,7 +127,7 @@ pub(super) async fn list_events(
         }
     }
     let next_page_token = if after < last {
-        write_token(&scope, &[after])
+        write_token(caller, &scope, &[after])?
     } else {
         String::new()
     };
@@ -173,47 +173,40 @@ pub(super) fn read_filter(message: Option<&v1::GameFilter>, fields: &mut Fields)
 }
 
 /// What a list of games is about.
-fn filter_scope(caller: &Caller, filter: Option<&v1::GameFilter>) -> String {
-    scope_of("games", caller, &filter.cloned().unwrap_or_default())
+fn filter_scope(filter: Option<&v1::GameFilter>) -> Vec<u8> {
+    scope_of("games", &filter.cloned().unwrap_or_default())
 }
 
-/// What a list is about: a token of one filter is none for another, nor one of one platform for
-/// another.
-pub(super) fn scope_of(what: &str, caller: &Caller, filter: &impl Message) -> String {
-    format!("{what}/{}", short_hash(caller, &filter.encode_to_vec()))
-}
-
-/// Tells apart what a page token is about, by the platform and something else.
-fn short_hash(caller: &Caller, of: &[u8]) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update((caller.platform().len() as u64).to_be_bytes());
-    hasher.update(caller.platform());
-    hasher.update(of);
-    let hash = hasher.finalize();
-    hash.iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+/// What a list is about: a token of one filter is none for another.
+pub(super) fn scope_of(what: &str, filter: &impl Message) -> Vec<u8> {
+    [what.as_bytes(), b"\n", &filter.encode_to_vec()].concat()
 }
 
 pub(super) fn check_token(token: &str, fields: &mut Fields) {
     fields.length("page_token", token, limits::PAGE_TOKEN_BYTES_MAX);
 }
 
-/// Writes a page token: opaque to callers, bound to what is listed.
-pub(super) fn write_token(scope: &str, parts: &[i64]) -> String {
+/// Writes a page token: bound to the platform and to what is listed, and covered, since rows are
+/// counted for all platforms together.
+pub(super) fn write_token(
+    caller: &Caller,
+    scope: &[u8],
+    parts: &[i64],
+) -> Result<String, ServiceError> {
     let parts: Vec<String> = parts.iter().map(|part| format!("{part:x}")).collect();
-    format!("{scope}:{}", parts.join(":"))
+    caller.cover(scope, &parts.join(":"))
 }
 
 /// Reads a page token; the empty one begins with the first page.
-pub(super) fn read_token(token: &str, scope: &str) -> Result<Option<Vec<i64>>, ServiceError> {
+pub(super) fn read_token(
+    caller: &Caller,
+    scope: &[u8],
+    token: &str,
+) -> Result<Option<Vec<i64>>, ServiceError> {
     if token.is_empty() {
         return Ok(None);
     }
-    let parts = token
-        .strip_prefix(scope)
-        .and_then(|rest| rest.strip_prefix(':'));
+    let parts = caller.uncover(scope, token);
     let parts = parts.ok_or(ServiceError::InvalidPageToken)?;
     let numbers = parts.split(':').map(|part| i64::from_str_radix(part, 16));
     numbers

@@ -132,17 +132,18 @@ impl PerftService {
             states: request.states.clone(),
             ..v1::ListPerftJobsRequest::default()
         };
-        let scope = scope_of("perft", caller, &filter);
-        let after = match read_token(&request.page_token, &scope)?.as_deref() {
+        let scope = scope_of("perft", &filter);
+        let after = match read_token(caller, &scope, &request.page_token)?.as_deref() {
             None => None,
             Some(&[create_us, id]) => Some(JobCursor { create_us, id }),
             Some(_) => return Err(ServiceError::InvalidPageToken),
         };
         let platform = caller.platform();
         let page = self.jobs.store.jobs(platform, &states, after, size).await?;
-        let next_page_token = page.next.map_or_else(String::new, |next| {
-            write_token(&scope, &[next.create_us, next.id])
-        });
+        let next_page_token = match page.next {
+            Some(next) => write_token(caller, &scope, &[next.create_us, next.id])?,
+            None => String::new(),
+        };
         Ok(v1::ListPerftJobsResponse {
             perft_jobs: page.jobs.iter().map(summary).collect::<Result<_, _>>()?,
             next_page_token,

@@ -208,7 +208,10 @@ async fn answer(
 ) -> v1::ActionAnswer {
     let request_id = action.request_id.clone();
     let judged = if action.seat == i32::from(seat) {
-        let allowed = check_action(caller, &action);
+        // On a stream each action is a call; others paid for it at the door.
+        let allowed = caller
+            .take_call()
+            .and_then(|()| check_action(caller, &action));
         match allowed.and_then(|()| read_action(&action).map_err(ServiceError::from)) {
             Ok(submitted) => games.submit(key.clone(), action, submitted, arrival).await,
             Err(error) => Err(error),

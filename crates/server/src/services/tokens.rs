@@ -9,7 +9,7 @@ use referee_record::{Fields, read_name, resource_name};
 use referee_store::{Identities, IssueError, NewToken, TokenRow, TokenScope};
 use tonic::{Request, Response, Status};
 
-use crate::access::{Role, Secret, table};
+use crate::access::{Role, Seat, Secret, table};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
@@ -83,6 +83,24 @@ impl TokenKeeper {
         }
         Err(ServiceError::InvariantBroken {
             what: "random ids of tokens come again".into(),
+        })
+    }
+
+    fn issue_seat(
+        caller: &Caller,
+        request: &v1::IssueSeatTokenRequest,
+    ) -> Result<v1::IssueSeatTokenResponse, ServiceError> {
+        let (seat, lifetime) = read_seat(caller, request)?;
+        let signed = caller.sign_seat(seat, lifetime)?;
+        tracing::debug!(
+            key = signed.key_id,
+            of = request.principal,
+            "a seat token was signed"
+        );
+        Ok(v1::IssueSeatTokenResponse {
+            token: signed.token,
+            expire_time: Some(write_us(signed.expire_us)),
+            key_id: signed.key_id,
         })
     }
 
@@ -162,6 +180,15 @@ impl v1::token_service_server::TokenService for TokenKeeper {
         Ok(Response::new(self.issue(&caller, request.get_ref()).await?))
     }
 
+    async fn issue_seat_token(
+        &self,
+        request: Request<v1::IssueSeatTokenRequest>,
+    ) -> Result<Response<v1::IssueSeatTokenResponse>, Status> {
+        let caller = Caller::of(&request)?;
+        let issued = TokenKeeper::issue_seat(&caller, request.get_ref())?;
+        Ok(Response::new(issued))
+    }
+
     async fn list_tokens(
         &self,
         request: Request<v1::ListTokensRequest>,
@@ -190,16 +217,7 @@ struct Wanted {
 
 fn read_wanted(request: &v1::IssueTokenRequest) -> Result<Wanted, ServiceError> {
     let mut fields = Fields::default();
-    let principal = &request.principal;
-    if principal.is_empty() {
-        fields.refuse(
-            "principal",
-            "is required: the name of who presents the token",
-        );
-    } else if !principal.bytes().all(|byte| byte.is_ascii_graphic()) {
-        fields.refuse("principal", "must be printable ASCII without blanks");
-    }
-    fields.length("principal", principal, limits::PRINCIPAL_BYTES_MAX);
+    check_principal(&request.principal, &mut fields);
     let role = Role::of(i64::from(
         fields.choice::<v1::Role>("role", request.role) as i32
     ));
@@ -221,6 +239,68 @@ fn read_wanted(request: &v1::IssueTokenRequest) -> Result<Wanted, ServiceError> 
         scope,
         lifetime,
     })
+}
+
+fn check_principal(principal: &str, fields: &mut Fields) {
+    if principal.is_empty() {
+        fields.refuse(
+            "principal",
+            "is required: the name of who presents the token",
+        );
+    } else if !principal.bytes().all(|byte| byte.is_ascii_graphic()) {
+        fields.refuse("principal", "must be printable ASCII without blanks");
+    }
+    fields.length("principal", principal, limits::PRINCIPAL_BYTES_MAX);
+}
+
+/// Reads what a seat token is to allow, and for how long.
+fn read_seat(
+    caller: &Caller,
+    request: &v1::IssueSeatTokenRequest,
+) -> Result<(Seat, Duration), ServiceError> {
+    let mut fields = Fields::default();
+    check_principal(&request.principal, &mut fields);
+    let role = match fields.choice::<v1::Role>("role", request.role) {
+        v1::Role::Player => Some(Role::Player),
+        v1::Role::Spectator => Some(Role::Spectator),
+        _ => {
+            fields.refuse("role", "is required: ROLE_PLAYER or ROLE_SPECTATOR");
+            None
+        }
+    };
+    let seat = fields.choice::<v1::Seat>("seat", request.seat);
+    match (role, seat) {
+        (Some(Role::Player), v1::Seat::White | v1::Seat::Black)
+        | (Some(Role::Spectator), v1::Seat::Unspecified)
+        | (None, _) => {}
+        (Some(Role::Player), _) => {
+            fields.refuse("seat", "must be SEAT_WHITE or SEAT_BLACK for a player");
+        }
+        _ => fields.refuse("seat", "is for players; leave it out"),
+    }
+    let game = read_name("game", &request.game).unwrap_or_else(|_| {
+        fields.refuse(
+            "game",
+            "is required: the resource name of a game, such as games/board-1",
+        );
+        String::new()
+    });
+    let lifetime = read_duration(
+        "lifetime",
+        request.lifetime,
+        limits::SEAT_TOKEN_LIFETIME_DEFAULT,
+        limits::SEAT_TOKEN_LIFETIME_MIN..=limits::SEAT_TOKEN_LIFETIME_MAX,
+        &mut fields,
+    );
+    fields.finish()?;
+    let seat = Seat {
+        principal: request.principal.clone(),
+        platform: caller.platform().to_owned(),
+        role: role.ok_or_else(|| ServiceError::field("role", "is required"))?,
+        game,
+        seat,
+    };
+    Ok((seat, lifetime))
 }
 
 /// Reads what a token is confined to.

@@ -5,7 +5,7 @@ use referee_api::v1::watch_games_response::Kind;
 use referee_record::convert::stored::stored_event;
 use referee_record::convert::time::write_us;
 use referee_record::{Fields, check_labels, resource_name, write_created};
-use referee_store::TailEntry;
+use referee_store::{LogCursor, TailEntry};
 
 use super::place::Place;
 use super::service::{GamesService, read_heartbeat};
@@ -16,6 +16,9 @@ use crate::transport::{Caller, Frame, Outgoing, Sender};
 
 /// The number of the field `event` in `WatchGamesResponse`, and in `WatchedEvent`.
 const EVENT_FIELD: u32 = 3;
+
+/// What cursors are covered for.
+const COVERED: &[u8] = b"cursor";
 
 /// Begins to watch the games of a platform.
 pub(super) async fn watch(
@@ -38,15 +41,20 @@ pub(super) async fn watch(
         platform: caller.platform().to_owned(),
         labels: caller.list_labels(request.labels.into_iter().collect())?,
     };
-    let tail = service
-        .games
-        .follow_all(games, request.after_cursor, heartbeat)
-        .await?;
+    let after = match request.after_cursor {
+        Some(cursor) if !cursor.is_empty() => {
+            let place = caller.uncover(COVERED, &cursor);
+            Some(place.ok_or(ServiceError::CursorLost { after: cursor })?)
+        }
+        after => after,
+    };
+    let tail = service.games.follow_all(games, after, heartbeat).await?;
     let (stop, line) = (service.stop.clone(), caller.line().clone());
+    let watcher = caller.clone();
     service.streams.open(caller, |sender| async move {
         let place = Place::default();
         tokio::select! {
-            () = send_all(tail, &sender, &place) => {}
+            () = send_all(tail, &watcher, &sender, &place) => {}
             by = line.ended(&stop) => sender.fail(place.end(by)).await,
             () = sender.closed() => {}
         }
@@ -54,17 +62,27 @@ pub(super) async fn watch(
 }
 
 /// Sends everything until the log cannot be followed any more.
-async fn send_all(mut tail: LogTail, sender: &Sender<Frame>, place: &Place) {
+async fn send_all(mut tail: LogTail, watcher: &Caller, sender: &Sender<Frame>, place: &Place) {
+    // Positions in the log count what all platforms do.
+    let cover = |cursor: &LogCursor| watcher.cover(COVERED, &cursor.to_string());
+    let mut sent = cover(tail.cursor());
     loop {
-        place.note(Resume::AfterCursor(tail.cursor().to_string()));
-        let frame = match tail.next().await {
-            Ok(LogUpdate::Entry(entry)) => write_entry(entry),
-            Ok(LogUpdate::Checkpoint { cursor, now_us }) => {
+        let cursor = match sent {
+            Ok(cursor) => cursor,
+            Err(error) => return sender.fail(error).await,
+        };
+        place.note(Resume::AfterCursor(cursor));
+        let update = tail.next().await;
+        sent = cover(tail.cursor());
+        let frame = match (update, &sent) {
+            (Ok(LogUpdate::Entry(entry)), Ok(cursor)) => write_entry(entry, cursor.clone()),
+            (Ok(LogUpdate::Checkpoint { now_us }), Ok(cursor)) => {
                 let server_time = Some(write_us(now_us));
                 let kind = Kind::Checkpoint(v1::Checkpoint { server_time });
-                Ok(told(cursor.to_string(), kind))
+                Ok(told(cursor.clone(), kind))
             }
-            Err(error) => Err(error),
+            (Err(error), _) => Err(error),
+            (_, Err(error)) => Err(error.clone()),
         };
         let frame = match frame {
             Ok(frame) => frame,
@@ -85,8 +103,7 @@ fn told(cursor: String, kind: Kind) -> Frame {
 
 /// Writes an entry of the log: the creation of a game, its deletion, or an event in the bytes in
 /// which it is stored.
-fn write_entry(entry: TailEntry) -> Result<Frame, ServiceError> {
-    let cursor = entry.cursor.to_string();
+fn write_entry(entry: TailEntry, cursor: String) -> Result<Frame, ServiceError> {
     if let Some(tombstone) = entry.deleted {
         let deleted = v1::DeletedGame {
             name: resource_name(&entry.key.game),

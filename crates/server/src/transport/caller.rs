@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::{HeaderMap, Request, Response};
 use referee_store::{GameKey, TokenScope};
@@ -16,7 +17,9 @@ use tracing::Span;
 use super::connection::Line;
 use super::tls::ClientCertificate;
 use crate::access::table::{Allowed, allowed};
-use crate::access::{Gate, HeldThing, Hold, Principal, Role, Session, Taken, is_platform};
+use crate::access::{
+    Gate, HeldThing, Hold, Principal, Role, Seat, Session, SignedSeat, Taken, is_platform,
+};
 use crate::error::{Refusal, ServiceError};
 use crate::limits;
 
@@ -83,6 +86,38 @@ impl Caller {
         async move { session.lost().await }
     }
 
+    /// Covers a place within something of the platform, so that it tells nothing of others.
+    ///
+    /// # Errors
+    ///
+    /// Where the system has no random bytes.
+    pub(crate) fn cover(&self, scope: &[u8], place: &str) -> Result<String, ServiceError> {
+        let covered = self.gate.cover().cover(&self.platform, scope, place);
+        covered.ok_or_else(|| ServiceError::InvariantBroken {
+            what: "the system gives no random bytes".into(),
+        })
+    }
+
+    /// Returns a place that was covered; nothing where it is of another platform or of something
+    /// else.
+    pub(crate) fn uncover(&self, scope: &[u8], text: &str) -> Option<String> {
+        self.gate.cover().uncover(&self.platform, scope, text)
+    }
+
+    /// Signs a seat token, which counts for a time, but no longer than the credential of the
+    /// caller.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SeatTokensOff`].
+    pub(crate) fn sign_seat(
+        &self,
+        seat: Seat,
+        lifetime: Duration,
+    ) -> Result<SignedSeat, ServiceError> {
+        self.gate.sign_seat(&self.session, seat, lifetime)
+    }
+
     /// Puts a stream on the account of the caller, until what is returned is dropped.
     ///
     /// # Errors
@@ -91,6 +126,15 @@ impl Caller {
     pub(crate) fn hold_stream(&self) -> Result<Option<[Hold; 2]>, ServiceError> {
         let payer = self.session.payer.as_ref();
         payer.map(|payer| payer.hold(HeldThing::Stream)).transpose()
+    }
+
+    /// Puts an action that came on a stream on the account of the caller.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::AllowanceSpent`].
+    pub(crate) fn take_call(&self) -> Result<(), ServiceError> {
+        self.take(Taken::Calls, 1)
     }
 
     /// Puts questions to the solver on the account of the caller, by the positions that they may

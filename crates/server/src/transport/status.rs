@@ -152,6 +152,7 @@ impl ServiceError {
             | Self::RoleDenied { .. }
             | Self::AllowanceSpent { .. }
             | Self::TokenNotFound { .. }
+            | Self::SeatTokensOff
             | Self::TokensFull { .. } => self.access_parts(),
             Self::MalformedMessage { reason } => Parts::new(
                 Code::InvalidArgument,
@@ -339,6 +340,12 @@ impl ServiceError {
                 format!("there is no token {name}"),
             )
             .with("name", name),
+            Self::SeatTokensOff => Parts::new(
+                Code::FailedPrecondition,
+                Reason::SeatTokensOff,
+                "the server signs no seat tokens: start it with --seat-keys, and ask with a \
+                 credential; or issue a token with IssueToken",
+            ),
             Self::TokensFull { limit } => Parts::new(
                 Code::FailedPrecondition,
                 Reason::TokensFull,

@@ -113,6 +113,10 @@ impl Log for SqliteStore {
         Box::pin(std::future::ready(newest))
     }
 
+    fn cover_key(&self) -> Read<'_, Vec<u8>> {
+        self.readers.read(log::cover_key)
+    }
+
     fn changes<'a>(&'a self, after: &'a LogCursor, limit: usize) -> Read<'a, ChangePage> {
         let Some(after) = log::position_of(after) else {
             return malformed();

@@ -76,6 +76,13 @@ pub(super) fn cursor_after(position: i64) -> LogCursor {
     LogCursor::of(position.to_string())
 }
 
+/// The key that cursors are covered by.
+pub(super) fn cover_key(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
+    connection
+        .prepare_cached("SELECT key FROM cover_key")?
+        .query_row([], |row| row.get(0))
+}
+
 /// A page of the changes of all games.
 pub(super) fn changes(
     connection: &Connection,

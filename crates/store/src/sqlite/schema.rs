@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     super::work_tables::TABLES,
     TOKENS,
     super::work_tables::CHILDREN,
+    COVER_KEY,
 ];
 
 /// Games, their entries, and what must survive beside them.
@@ -373,6 +374,15 @@ CREATE TABLE tokens (
     CHECK ((game IS NULL) = (seat IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tokens_by_platform ON tokens (platform, token_id);
+";
+
+/// What cursors and page tokens are covered by.
+const COVER_KEY: &str = "
+CREATE TABLE cover_key (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    key BLOB NOT NULL CHECK (length(key) = 32)
+) STRICT;
+INSERT INTO cover_key VALUES (1, randomblob(32));
 ";
 
 /// Why a file could not be brought to the current schema.

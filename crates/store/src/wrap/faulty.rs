@@ -301,6 +301,10 @@ impl<S: Store> Log for Faulty<S> {
         self.store.newest()
     }
 
+    fn cover_key(&self) -> Read<'_, Vec<u8>> {
+        self.store.cover_key()
+    }
+
     fn changes<'a>(&'a self, after: &'a LogCursor, limit: usize) -> Read<'a, ChangePage> {
         self.store.changes(after, limit)
     }

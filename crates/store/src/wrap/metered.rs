@@ -356,6 +356,10 @@ impl<S: Store> Log for Metered<S> {
         self.read(Method::Newest, self.store.newest())
     }
 
+    fn cover_key(&self) -> Read<'_, Vec<u8>> {
+        self.store.cover_key()
+    }
+
     fn changes<'a>(&'a self, after: &'a LogCursor, limit: usize) -> Read<'a, ChangePage> {
         self.read(Method::Changes, self.store.changes(after, limit))
     }

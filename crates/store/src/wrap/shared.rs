@@ -79,6 +79,10 @@ impl<S: Store + ?Sized> Log for Arc<S> {
         (**self).newest()
     }
 
+    fn cover_key(&self) -> Read<'_, Vec<u8>> {
+        (**self).cover_key()
+    }
+
     fn changes<'a>(&'a self, after: &'a LogCursor, limit: usize) -> Read<'a, ChangePage> {
         (**self).changes(after, limit)
     }

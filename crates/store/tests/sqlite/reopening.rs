@@ -189,3 +189,18 @@ async fn nobody_lives_in_a_store_that_was_closed() {
     let beaten = store.beat(beat(3, 1_701)).await.expect("the store writes");
     assert_eq!(beaten.newest_span, 2);
 }
+
+/// What cursors are covered by is read by each process over the store, and by no other store.
+#[tokio::test]
+async fn the_key_for_cursors_is_of_the_store() {
+    let folder = folder();
+    let path = folder.path().join("referee.db");
+    let store = open(&path);
+    let key = store.cover_key().await.expect("the store reads");
+    assert_eq!(key.len(), 32);
+    store.close().await.expect("the store closes");
+    let again = open(&path).cover_key().await.expect("the store reads");
+    assert_eq!(again, key);
+    let other = open(&folder.path().join("other.db"));
+    assert_ne!(other.cover_key().await.expect("the store reads"), key);
+}

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use referee_record::RecordKey;
-use referee_server::OperatorToken;
 use referee_server::files::read_secret;
 use referee_server::limits::KEY_FILE_BYTES_MAX;
 
@@ -41,16 +40,6 @@ pub(super) fn check_store(path: &Path) -> Result<(), &'static str> {
         );
     }
     Ok(())
-}
-
-/// Reads the token of the first operator, before a port is bound.
-pub(super) fn read_operator_token(path: &Path) -> Result<OperatorToken, String> {
-    let name = path.display();
-    let fault = |text: String| {
-        format!("--operator-token-file (REFEREE_OPERATOR_TOKEN_FILE): {name}: {text}")
-    };
-    let text = read_secret(path, KEY_FILE_BYTES_MAX).map_err(|error| fault(error.to_string()))?;
-    OperatorToken::read(&text).map_err(|error| fault(error.to_owned()))
 }
 
 /// Reads the key that signs records, before a port is bound.

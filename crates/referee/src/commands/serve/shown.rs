@@ -6,7 +6,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches};
 
 /// The settings whose value is the name of a file with a secret. Nothing shows more of such a file.
-const SECRETS: [&str; 3] = ["operator_token_file", "signing_key", "tls_key"];
+const SECRETS: [&str; 4] = ["operator_token_file", "seat_keys", "signing_key", "tls_key"];
 
 /// What only says how the command line is to be taken.
 const NO_SETTINGS: [&str; 4] = ["help", "version", "print_config", "check_config"];

@@ -114,6 +114,7 @@ fn errors() -> Vec<ServiceError> {
         ServiceError::TokenNotFound {
             name: "tokens/0123456789abcdef".to_owned(),
         },
+        ServiceError::SeatTokensOff,
         ServiceError::TokensFull { limit: 1 },
         ServiceError::MalformedMessage {
             reason: "no message".to_owned(),
