@@ -62,7 +62,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Runs the gRPC service.
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
     /// Says whether a side can still mate by any series of legal moves.
     CanMate(CanMateArguments),
     /// Re-judges games from files in Portable Game Notation.

@@ -1,6 +1,6 @@
 //! What one credential may take, beside others who are served.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_api::v1;
 use referee_api::v1::play_game_request::Kind;
@@ -9,6 +9,7 @@ use referee_api::v1::rules_service_client::RulesServiceClient;
 use referee_server::limits;
 use referee_tests::process::Referee;
 use referee_tests::wire::{self, details, details_of};
+use tokio::time::Instant;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
@@ -115,9 +116,10 @@ async fn until_spent<T>(
     mut ask: impl AsyncFnMut() -> Result<T, Status>,
 ) -> (usize, Status) {
     for answered in 0..limit {
-        match ask().await {
-            Err(status) if is_spent(&status) => return (answered, status),
-            _ => {}
+        if let Err(status) = ask().await
+            && is_spent(&status)
+        {
+            return (answered, status);
         }
     }
     panic!("{limit} were answered");

@@ -1,10 +1,11 @@
 //! Tokens of other issuers (JSON Web Tokens), by a file that says whose count and what they mean.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use referee_api::v1;
 use referee_api::v1::token_service_client::TokenServiceClient;
+use referee_server::{Clock as _, MachineClock};
 use referee_tests::authority::write_secret;
 use referee_tests::jwt::{self, JwtKey};
 use referee_tests::process::Referee;
@@ -19,8 +20,7 @@ use super::{Bearer, check_log, games};
 const ISSUER: &str = "https://id.example.org";
 
 fn now_s() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    i64::try_from(now.expect("it is after 1970").as_secs()).expect("it fits")
+    MachineClock::after(None).now_us() / 1_000_000
 }
 
 /// What a token of somebody says.

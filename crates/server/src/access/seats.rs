@@ -268,7 +268,7 @@ fn read_all(paths: &[PathBuf], seen: &mut Seen) -> Result<Vec<SeatKey>, SeatKeys
         keys.push(key);
     }
     if keys.is_empty() || keys.len() > limits::SEAT_KEYS_MAX {
-        let at = paths.first().map_or_else(PathBuf::new, Clone::clone);
+        let at = paths.first().cloned().unwrap_or_default();
         let reason = format!("from 1 to {} keys are expected", limits::SEAT_KEYS_MAX);
         return Err(fault(&at, reason));
     }

@@ -1,6 +1,7 @@
 //! What files say about callers, all together.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::issuers::Issuers;
 use super::operator::OperatorFile;
@@ -72,17 +73,15 @@ impl CredentialFiles {
             Basis::Signed {
                 token, generation, ..
             } => self.issuers.as_ref().is_some_and(|issuers| {
-                use std::sync::atomic::Ordering::Relaxed;
                 // What was checked by these very files needs no second look.
                 if issuers.generation() == generation.load(Relaxed) {
                     return true;
                 }
                 let checked = issuers.check(token, now_us);
-                let holds = checked.is_ok_and(|checked| {
+                checked.is_ok_and(|checked| {
                     generation.store(checked.generation, Relaxed);
                     checked.principal == *principal
-                });
-                holds
+                })
             }),
             Basis::Seat { key_id, by } => {
                 let seat_keys = self.seat_keys.as_ref();

@@ -27,7 +27,7 @@ pub(crate) struct WatchedGames {
 /// What is sent next.
 pub(crate) enum LogUpdate {
     /// A creation or an event.
-    Entry(TailEntry),
+    Entry(Box<TailEntry>),
     /// Everything before a place was sent.
     Checkpoint {
         /// The time of the service, in microseconds since 1970.
@@ -112,7 +112,7 @@ impl LogTail {
             if let Some(entry) = self.waiting.pop_front() {
                 self.cursor = entry.cursor.clone();
                 self.due_us = now_us.saturating_add(self.heartbeat_us);
-                return Ok(LogUpdate::Entry(entry));
+                return Ok(LogUpdate::Entry(Box::new(entry)));
             }
             self.cursor = self.next.clone();
             self.newest.mark_unchanged();

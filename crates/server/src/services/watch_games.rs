@@ -75,7 +75,7 @@ async fn send_all(mut tail: LogTail, watcher: &Caller, sender: &Sender<Frame>, p
         let update = tail.next().await;
         sent = cover(tail.cursor());
         let frame = match (update, &sent) {
-            (Ok(LogUpdate::Entry(entry)), Ok(cursor)) => write_entry(entry, cursor.clone()),
+            (Ok(LogUpdate::Entry(entry)), Ok(cursor)) => write_entry(*entry, cursor.clone()),
             (Ok(LogUpdate::Checkpoint { now_us }), Ok(cursor)) => {
                 let server_time = Some(write_us(now_us));
                 let kind = Kind::Checkpoint(v1::Checkpoint { server_time });
