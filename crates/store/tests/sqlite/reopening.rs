@@ -201,6 +201,6 @@ async fn the_key_for_cursors_is_of_the_store() {
     store.close().await.expect("the store closes");
     let again = open(&path).cover_key().await.expect("the store reads");
     assert_eq!(again, key);
-    let other = open(&folder.path().join("other.db"));
+    let other = open(folder.path().join("other.db"));
     assert_ne!(other.cover_key().await.expect("the store reads"), key);
 }
