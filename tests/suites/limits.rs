@@ -256,12 +256,16 @@ fn of_perft() -> Vec<Stated> {
             limits::PERFT_INTERVAL_MIN.as_millis() as usize,
         ),
         ("CountPerftRequest.depth", "Range:", 0),
+        ("PerftJob.redundancy", "Default:", 1),
+        ("PerftJob.redundancy", "Range:", 1),
+        ("PerftJob.recheck_share", "Range:", 0),
     ];
     for name in [
         "GetPerftJobRequest.name",
         "WatchPerftJobRequest.name",
         "CancelPerftJobRequest.name",
         "DeletePerftJobRequest.name",
+        "ExportPerftJobRequest.name",
     ] {
         stated.push((name, "Limit:", limits::PERFT_JOB_NAME_BYTES_MAX));
     }
@@ -466,6 +470,12 @@ fn limits_are_stated_beside_their_fields() {
     );
     let hours = (limits::PERFT_TTL_MAX.as_secs() / 3_600) as usize;
     range("PerftJob.ttl", 1, hours);
+    range(
+        "PerftJob.redundancy",
+        1,
+        limits::PERFT_REDUNDANCY_MAX as usize,
+    );
+    range("PerftJob.recheck_share", 0, 1);
     let longest = limits::PERFT_INTERVAL_MAX.as_millis() as usize;
     range("WatchPerftJobRequest.interval", 100, longest);
     range("TimePeriod.time", 0, (PERIOD_MS_MAX / 86_400_000) as usize);

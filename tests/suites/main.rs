@@ -13,6 +13,7 @@
 //! | `interop` | backends in Python and Node through a crash; what Go, Java and C# generate |
 //! | `jobs` | perft jobs: exact totals whatever is reported, limits, small counts |
 //! | `fleet` | workers as processes: exact whatever dies, idle after a cancel, moves beside a job |
+//! | `trust` | who lies about a count is named, and a record of counts shows what was changed |
 //! | `limits` | every limit that the contract states |
 //! | `masters` | well-known games through the running binary, ply by ply |
 //! | `crash` | acknowledged answers after `kill -9` |
@@ -89,6 +90,7 @@ mod telemetry;
 mod tidy;
 mod timekeeping;
 mod tls;
+mod trust;
 mod two_servers;
 mod verify;
 mod watching;

@@ -60,7 +60,11 @@ const ROOMS: &[Rule] = &[
         Some(&["perft", "api", "telemetry", "chess"]),
         None,
     ),
-    ("verify", Some(&["api", "chess", "record"]), None),
+    (
+        "verify",
+        Some(&["api", "chess", "perft", "record", "spill"]),
+        None,
+    ),
     ("conform", Some(&["api"]), None),
     ("referee", None, None),
 ];

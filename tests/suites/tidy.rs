@@ -217,6 +217,7 @@ const REAL_TIME: &[(&str, &str)] = &[
     ("tests/suites/fleet/commands.rs", "waits for processes"),
     ("tests/suites/fleet/mod.rs", "stops and kills processes"),
     ("tests/suites/fleet/station.rs", "waits for processes"),
+    ("tests/suites/trust/station.rs", "waits for processes"),
     (
         "tests/suites/hostile/mod.rs",
         "measures what a process answers",

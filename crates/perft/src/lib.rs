@@ -18,6 +18,7 @@
 )]
 
 pub mod limits;
+pub mod oracle;
 pub mod simple;
 
 mod board;
@@ -27,6 +28,7 @@ mod error;
 mod fast;
 mod key;
 mod lines;
+mod odds;
 mod plan;
 mod records;
 mod refine;
@@ -44,6 +46,7 @@ pub use counter::{CountError, Counted, Counter, Watch};
 pub use error::PlanError;
 pub use fast::{Count, LastPly, Means, Processor, count};
 pub use key::{KEY_LENGTH, KeyError, key_from_bytes, key_to_bytes, read_key};
+pub use odds::{Draw, unseen};
 pub use plan::Plan;
 pub use records::Share;
 pub use refine::Cut;

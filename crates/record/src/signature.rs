@@ -14,6 +14,9 @@ use crate::limits;
 /// What the signed bytes begin with, so that a signature over a head is one over nothing else.
 const HEAD_TAG: &[u8] = b"referee.record.v1.head\n";
 
+/// As above, for the record of a perft job.
+const PERFT_HEAD_TAG: &[u8] = b"referee.perft.v1.head\n";
+
 /// The bytes of a digest that name a key.
 const KEY_ID_BYTES: usize = 8;
 
@@ -96,12 +99,28 @@ impl RecordKey {
         count: i64,
         head: &[u8; 32],
     ) -> v1::RecordSignature {
+        self.sign_bytes(&signed_bytes(HEAD_TAG, platform, game, count, head))
+    }
+
+    /// Signs the head of the record of a perft job: its name, how many entries it has, and its last
+    /// link.
+    #[must_use]
+    pub fn sign_perft(
+        &self,
+        platform: &str,
+        job: &str,
+        count: i64,
+        head: &[u8; 32],
+    ) -> v1::RecordSignature {
+        self.sign_bytes(&signed_bytes(PERFT_HEAD_TAG, platform, job, count, head))
+    }
+
+    fn sign_bytes(&self, bytes: &[u8]) -> v1::RecordSignature {
         let public_key = self.0.verifying_key();
-        let signature = self.0.sign(&signed_bytes(platform, game, count, head));
         v1::RecordSignature {
             key_id: self.id(),
             public_key: public_key.to_bytes().to_vec().into(),
-            signature: signature.to_bytes().to_vec().into(),
+            signature: self.0.sign(bytes).to_bytes().to_vec().into(),
         }
     }
 }
@@ -148,10 +167,10 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What is signed of a record: its game, its length and its last link.
-fn signed_bytes(platform: &str, game: &str, count: i64, head: &[u8; 32]) -> Vec<u8> {
-    let mut bytes = HEAD_TAG.to_vec();
-    for part in [platform, game] {
+/// What is signed of a record: its game or job, its length and its last link.
+fn signed_bytes(tag: &[u8], platform: &str, name: &str, count: i64, head: &[u8; 32]) -> Vec<u8> {
+    let mut bytes = tag.to_vec();
+    for part in [platform, name] {
         bytes.extend((part.len() as u64).to_be_bytes());
         bytes.extend(part.as_bytes());
     }

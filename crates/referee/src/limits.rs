@@ -65,3 +65,7 @@ pub(crate) const CANCEL_SECONDS_MAX: u64 = 5;
 pub(crate) const TOKEN_BYTES_MAX: usize = 8 << 10;
 /// How often the file of a token is looked at, whether it has changed.
 pub(crate) const TOKEN_LOOK_INTERVAL: Duration = Duration::from_secs(2);
+/// The bytes that sorting the positions of a record takes in files.
+pub(crate) const PERFT_SORT_BYTES_MAX: u64 = 16 << 30;
+/// What that leaves free on its disk, in bytes.
+pub(crate) const PERFT_SORT_LEFT_BYTES: u64 = 512 << 20;

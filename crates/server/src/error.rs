@@ -120,6 +120,23 @@ pub enum ServiceError {
         /// Those that are known.
         known: Vec<&'static str>,
     },
+    /// Workers cannot be told apart, since the server knows no credentials.
+    PerftCredentialsRequired {
+        /// The field that asks for it.
+        field: &'static str,
+    },
+    /// The credential of a worker is shut out.
+    WorkerShutOut {
+        /// The credential.
+        credential: String,
+        /// Why.
+        reason: String,
+    },
+    /// The perft job has no total.
+    PerftJobNotCounted {
+        /// Its resource name.
+        name: String,
+    },
     /// A watcher reads too slowly.
     SlowConsumer,
     /// There is too much to do.
@@ -398,6 +415,11 @@ impl fmt::Display for ServiceError {
             Self::GeneratorUnknown { generator, .. } => {
                 write!(f, "the counter {generator} is not known")
             }
+            Self::PerftCredentialsRequired { field } => {
+                write!(f, "{field} is for servers that know credentials")
+            }
+            Self::WorkerShutOut { credential, .. } => write!(f, "{credential} is shut out"),
+            Self::PerftJobNotCounted { name } => write!(f, "{name} has no total"),
             Self::SlowConsumer => f.write_str("the stream is read too slowly"),
             Self::Overloaded { .. } => f.write_str("the server has as much work as it takes"),
             Self::DeadlineExceeded => f.write_str("the time of the call is over"),

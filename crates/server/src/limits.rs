@@ -484,6 +484,24 @@ pub const WHOLE_ATTEMPTS_MAX: i64 = 3;
 pub const PERFT_CENSUS_INTERVAL: Duration = Duration::from_secs(5);
 /// So many threads of workers are wanted as would be done with all perft jobs in this time.
 pub const PERFT_AIM_TIME: Duration = Duration::from_secs(60);
+/// The most counts of each position of a perft job.
+pub const PERFT_REDUNDANCY_MAX: u32 = 3;
+/// Positions are drawn to be counted again up to the task with which there are so many, and stored
+/// in one go: those of a page are stored in as many goes as that takes.
+pub const PERFT_DRAWN_AT_ONCE_MAX: usize = 2_048;
+/// A dispute goes down until so few plies are left; then the server counts with the second
+/// generator: a million paths at most but for positions that are made up.
+pub const PERFT_ORACLE_REST: u32 = 3;
+/// How long a side of a dispute may be silent, beside what counting takes.
+pub const PERFT_DISPUTE_TIME: Duration = Duration::from_secs(15);
+/// It has so many times the time that the position takes one thread on average.
+pub const PERFT_DISPUTE_COST_TIMES: f64 = 50.0;
+/// The times that sides are asked in one dispute.
+pub const PERFT_DISPUTE_ROUNDS_MAX: u32 = 200;
+/// The disputes that a job shows: the newest of them.
+pub const PERFT_DISPUTES_SHOWN_MAX: usize = 16;
+/// The credentials that a job shows.
+pub const PERFT_CREDENTIALS_SHOWN_MAX: usize = 1_000;
 /// How often sessions are looked at, whether they ran out.
 pub const SWEEP_INTERVAL: Duration = Duration::from_millis(500);
 /// The pause where there is more to take out.

@@ -365,7 +365,14 @@ impl Server {
         let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
         let metrics = Arc::clone(self.options.telemetry.metrics());
         let folder = self.options.sort_folder.clone();
-        Arc::new(PerftJobs::new(store, clock, metrics, folder))
+        let knows_credentials = self.options.access == Access::Credentials;
+        Arc::new(PerftJobs::new(
+            store,
+            clock,
+            knows_credentials,
+            metrics,
+            folder,
+        ))
     }
 
     /// Every service, but health.
@@ -388,14 +395,15 @@ impl Server {
             stop.clone(),
             self.options.backup_folder.clone(),
         );
-        let perft = PerftService::new(perft, streams.clone(), stop.clone());
+        let record_key = self.options.record_key.clone().map(Arc::new);
+        let perft = PerftService::new(perft, record_key.clone(), streams.clone(), stop.clone());
         let games = GamesService {
             games,
             streams,
             stop: stop.clone(),
             pool,
             imports: Turns::new(limits::IMPORTS_AT_ONCE_MAX, limits::IMPORTS_WAITING_MAX),
-            record_key: self.options.record_key.clone().map(Arc::new),
+            record_key,
             pgn_exports: Arc::new(Semaphore::new(limits::PGN_EXPORTS_MAX)),
         };
         let rules = RulesServiceServer::new(rules)

@@ -5,7 +5,7 @@ use crate::error::{InvalidField, Problem};
 use crate::games::{Append, Deletion, GameKey, ListFilter, NewGame, PrivateText, Write};
 use crate::identities::{NewToken, TokenScope};
 use crate::limits;
-use crate::work::{Counting, JobKey, NewJob, NewSession, NewTask, TaskReport};
+use crate::work::{Check, Counting, JobKey, NewJob, NewSession, NewTask, TaskReport};
 
 /// What a write costs in a queue beside its payload: rounded up from its fixed parts.
 pub(crate) const FIXED_BYTES: usize = 512;
@@ -199,6 +199,26 @@ pub(crate) fn new_tasks(tasks: &[NewTask]) -> Result<(), InvalidField> {
         _ => limits::TASKS_BYTES_MAX,
     };
     at_most("tasks", bytes, limit)
+}
+
+/// Checks a step of checking a job.
+pub(crate) fn job_check(check: &Check) -> Result<(), InvalidField> {
+    let (checks, said) = match check {
+        Check::Draw { checks, .. } => (&checks[..], 0),
+        Check::Dispute { checks, bytes, .. } => (&checks[..], bytes.len()),
+        Check::ShutOut { dispute, .. } => (
+            &[][..],
+            dispute.as_ref().map_or(0, |(_, bytes)| bytes.len()),
+        ),
+        Check::Compared { .. } | Check::Resume => (&[][..], 0),
+    };
+    let bytes = checks.iter().map(|it| it.bytes.len() + it.note.len());
+    let limit = match checks {
+        [_] => limits::TASK_BYTES_MAX,
+        _ => limits::TASKS_BYTES_MAX,
+    };
+    at_most("checks", bytes.sum(), limit)?;
+    at_most("dispute", said, limits::TASKS_BYTES_MAX)
 }
 
 /// Checks a session to open.

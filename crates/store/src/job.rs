@@ -11,8 +11,8 @@ use crate::pending::Pending;
 use crate::questions::OpenQuestion;
 
 pub(crate) use work::{
-    HoldClaim, JobClaim, JobEnding, PlanEnding, ReportRefusal, SessionEnd, SweepTime, TaskAddition,
-    TaskFold, WorkJob,
+    HoldClaim, JobCheck, JobClaim, JobEnding, PlanEnding, ReportRefusal, SessionEnd, SweepTime,
+    TaskAddition, TaskFold, WorkJob,
 };
 
 /// One write of a batch.

@@ -68,8 +68,9 @@ pub use sqlite::{SqliteOptions, SqliteStore, StoreFile};
 pub use store::{Ready, Store, StoreStats};
 pub use upkeep::{BackUpError, BackedUp, Course, Finding, Flaw, Upkeep, VerifyCursor, VerifyPage};
 pub use work::{
-    Claim, ClaimedJob, Counting, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage,
-    JobProgress, JobRow, JobState, Lease, LeaseRequest, LeasedTask, Leases, NewJob, NewSession,
-    NewTask, PlannedJob, Renewal, Renewed, Reported, SessionRow, SessionToken, SplitPart,
-    StoredTask, Stretch, Swept, TaskReport, Unfinished, Work, WorkCensus,
+    Check, Claim, ClaimedJob, ComparedResult, Counting, CredentialTrust, Dispute, Fold, JobCursor,
+    JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow, JobState, JobTrust, Lease,
+    LeaseRequest, LeasedTask, Leases, NewCheck, NewJob, NewSession, NewTask, Opened, PlannedJob,
+    Renewal, Renewed, Reported, SessionRow, SessionToken, SplitPart, StoredTask, Stretch, Swept,
+    TaskKind, TaskReport, Uncompared, Unfinished, Work, WorkCensus,
 };

@@ -166,7 +166,7 @@ pub const JOB_TEXT_BYTES_MAX: usize = 64 << 10;
 pub const WORKER_BYTES_MAX: usize = 4 << 10;
 
 /// The longest name of a credential, in bytes.
-pub const CREDENTIAL_BYTES_MAX: usize = 256;
+pub const CREDENTIAL_BYTES_MAX: usize = 512;
 
 /// The most bytes of tasks that are added in one go, unless it is a single task: other writes wait
 /// for as long as that takes.
@@ -189,3 +189,10 @@ pub const SESSIONS_SWEPT_MAX: usize = 64;
 
 /// A session with so many reports that cannot be right gets no more tasks.
 pub const REPORTS_REFUSED_PER_SESSION_MAX: i64 = 8;
+
+/// The open tasks of a job that are looked at to tell how many credentials it needs.
+pub const NEEDS_LOOKED_AT_MAX: usize = 256;
+
+/// A task of so few positions may be replaced by their children; of a job whose tasks are never, it
+/// is not asked for.
+pub const EXPANDED_POSITIONS_MAX: usize = 3;

@@ -5,12 +5,16 @@
 //! process at a time, who names a fence; a task is leased under a number of the attempt, and is
 //! counted by the attempt that holds it; what anybody else says of it is kept to be compared.
 
+mod checks;
 mod jobs;
 mod leases;
 
 use crate::ack::{Ack, Read};
 use crate::error::Fault;
 
+pub use checks::{
+    Check, ComparedResult, CredentialTrust, JobTrust, NewCheck, Opened, TaskKind, Uncompared,
+};
 pub use jobs::{
     Claim, ClaimedJob, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow,
     JobState, NewJob, NewTask, PlannedJob, StoredTask, Stretch, Unfinished, WorkCensus,
@@ -104,12 +108,21 @@ pub trait Work: Send + Sync {
     /// [`Fault`] when the store cannot write.
     fn end_job(&self, claim: Claim, end: JobEnd) -> Ack<bool, Fault>;
 
-    /// Opens a session; false where there are as many as there may be.
+    /// Does a step of checking a job that is counted; false where the claim is not good any more.
+    /// The job runs again where anything of it is open after [`Check::Resume`] or
+    /// [`Check::ShutOut`], and the claim is over with that.
     ///
     /// # Errors
     ///
     /// [`Fault`] when the store cannot write.
-    fn open_session(&self, session: NewSession) -> Ack<bool, Fault>;
+    fn check_job(&self, claim: Claim, check: Check) -> Ack<bool, Fault>;
+
+    /// Opens a session, unless its credential is shut out or there are as many as there may be.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] when the store cannot write.
+    fn open_session(&self, session: NewSession) -> Ack<Opened, Fault>;
 
     /// Leases tasks to a session, and tells what it has leased beside what it says that it holds.
     /// `None` where there is no such session any more.
@@ -222,6 +235,36 @@ pub trait Work: Send + Sync {
     ///
     /// [`ReadError`](crate::ReadError) when the store cannot read.
     fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>>;
+
+    /// Returns accepted tasks of a job from which no positions were drawn to be counted again, from
+    /// that which begins at `first` on, in the order of their positions; a page of them.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn undrawn(&self, job: i64, first: i64) -> Read<'_, Vec<StoredTask>>;
+
+    /// Returns results of a job that are to be compared with accepted ones, after that of a task
+    /// and an attempt, in their order; a page of them.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn uncompared(&self, job: i64, after: (i64, i64)) -> Read<'_, Vec<Uncompared>>;
+
+    /// Returns the tasks of a job that were asked in disputes, with the counts that came.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn dispute_tasks(&self, job: i64) -> Read<'_, Vec<StoredTask>>;
+
+    /// Returns what is known of the worth of a job's counts.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn trust(&self, job: i64) -> Read<'_, JobTrust>;
 
     /// Returns the counts of a task that came too late to be accepted.
     ///

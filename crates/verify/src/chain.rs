@@ -106,35 +106,10 @@ impl Chain {
         };
         report.key_id = key_id(&signature.public_key);
         report.signature = SignatureState::Invalid;
-        match self.check_signature(signature, demand) {
+        match check_signature(&self.signed_bytes(), signature, demand) {
             Ok(state) => report.signature = state,
             Err(text) => report.fault(None, Subject::Signature, text),
         }
-    }
-
-    fn check_signature(
-        &self,
-        signature: &v1::RecordSignature,
-        demand: &Demand,
-    ) -> Result<SignatureState, &'static str> {
-        let key: [u8; 32] = signature.public_key[..]
-            .try_into()
-            .map_err(|_| "its public key has not 32 bytes")?;
-        let bytes: [u8; 64] = signature.signature[..]
-            .try_into()
-            .map_err(|_| "it has not 64 bytes")?;
-        if demand.public_key.is_some_and(|demanded| demanded != key) {
-            return Err("it is of another key than --public-key demands");
-        }
-        let verifying = VerifyingKey::from_bytes(&key).map_err(|_| "its public key is none")?;
-        let signed = self.signed_bytes();
-        verifying
-            .verify_strict(&signed, &Signature::from_bytes(&bytes))
-            .map_err(|_| "it does not hold for this game, this number of entries and this head")?;
-        Ok(match demand.public_key {
-            Some(_) => SignatureState::Valid,
-            None => SignatureState::ValidForUnknownKey,
-        })
     }
 
     /// What a signature is over: what was read, not what the seal says.
@@ -150,11 +125,36 @@ impl Chain {
     }
 }
 
+/// Says what a signature over some bytes is worth.
+pub(crate) fn check_signature(
+    signed: &[u8],
+    signature: &v1::RecordSignature,
+    demand: &Demand,
+) -> Result<SignatureState, &'static str> {
+    let key: [u8; 32] = signature.public_key[..]
+        .try_into()
+        .map_err(|_| "its public key has not 32 bytes")?;
+    let bytes: [u8; 64] = signature.signature[..]
+        .try_into()
+        .map_err(|_| "it has not 64 bytes")?;
+    if demand.public_key.is_some_and(|demanded| demanded != key) {
+        return Err("it is of another key than --public-key demands");
+    }
+    let verifying = VerifyingKey::from_bytes(&key).map_err(|_| "its public key is none")?;
+    verifying
+        .verify_strict(signed, &Signature::from_bytes(&bytes))
+        .map_err(|_| "it does not hold for this name, this number of entries and this head")?;
+    Ok(match demand.public_key {
+        Some(_) => SignatureState::Valid,
+        None => SignatureState::ValidForUnknownKey,
+    })
+}
+
 fn as_link(bytes: &[u8]) -> Option<[u8; 32]> {
     bytes.try_into().ok()
 }
 
-fn key_id(public_key: &[u8]) -> String {
+pub(crate) fn key_id(public_key: &[u8]) -> String {
     let hash = Sha256::digest(public_key);
     hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }

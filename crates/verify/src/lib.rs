@@ -22,6 +22,8 @@ mod chain;
 mod clocks;
 mod evidence;
 pub mod limits;
+mod perft;
+pub mod perft_file;
 mod private;
 mod record;
 pub mod record_file;
@@ -43,6 +45,7 @@ use record::Replay;
 use record_file::{FileError, Parts};
 
 pub use chain::Demand;
+pub use perft::{PerftDemand, PerftFinding, PerftReport, verify_perft};
 pub use record::{KeyError, read_public_key};
 pub use report::{Finding, Report, SignatureState, Subject};
 

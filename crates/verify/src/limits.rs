@@ -21,3 +21,11 @@ pub const MATING_LINE_MOVES_MAX: usize = 20_000;
 pub const TIME_MS_MAX: u64 = (1 << 53) - 1;
 /// The most time that a clock can show, in milliseconds: 1,000 days.
 pub const CLOCK_MS_MAX: u64 = 1_000 * 24 * 60 * 60 * 1_000;
+/// A plan whose positions are all replaced for more plies than this is not cut again.
+pub const PLAN_PLIES_MAX: u32 = 12;
+/// A plan that goes on up to more children than this is not cut again.
+pub const PLAN_CHILDREN_MAX: u64 = 1 << 24;
+/// Positions with so few plies left are counted again by the second generator.
+pub const ORACLE_REST_MAX: u32 = 4;
+/// So many positions are counted again at a time.
+pub const RECOUNTED_AT_ONCE: usize = 1_024;

@@ -27,7 +27,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use referee_api::v1;
 use referee_api::v1::export_game_response::Kind;
-use serde::de::{Error as _, Unexpected, Visitor};
+use serde::de::{DeserializeOwned, Error as _, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::StreamDeserializer;
 use serde_json::de::IoRead;
@@ -78,25 +78,12 @@ impl fmt::Display for FileError {
 impl std::error::Error for FileError {}
 
 /// The parts of a record file, in order. After an error there are no more.
-pub struct Parts<R: Read> {
-    values: StreamDeserializer<'static, IoRead<Bounded<R>>, Part>,
-    left: Rc<Cell<u64>>,
-    is_over: bool,
-}
+pub struct Parts<R: Read>(Values<R, Part>);
 
 impl<R: Read> Parts<R> {
     /// Reads parts from a source, which is best buffered.
     pub fn new(source: R) -> Parts<R> {
-        let left = Rc::new(Cell::new(RECORD_PART_BYTES_MAX));
-        let bounded = Bounded {
-            source,
-            left: Rc::clone(&left),
-        };
-        Parts {
-            values: serde_json::Deserializer::from_reader(bounded).into_iter(),
-            left,
-            is_over: false,
-        }
+        Parts(Values::new(source))
     }
 }
 
@@ -104,12 +91,43 @@ impl<R: Read> Iterator for Parts<R> {
     type Item = Result<Kind, FileError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        let read = self.0.next()?;
+        Some(read.and_then(|part| part.into_kind().ok_or(FileError::NotOneKind)))
+    }
+}
+
+/// JSON values one after another, each of a limited length. After an error there are no more.
+pub(crate) struct Values<R: Read, T> {
+    values: StreamDeserializer<'static, IoRead<Bounded<R>>, T>,
+    left: Rc<Cell<u64>>,
+    is_over: bool,
+}
+
+impl<R: Read, T: DeserializeOwned> Values<R, T> {
+    pub(crate) fn new(source: R) -> Values<R, T> {
+        let left = Rc::new(Cell::new(RECORD_PART_BYTES_MAX));
+        let bounded = Bounded {
+            source,
+            left: Rc::clone(&left),
+        };
+        Values {
+            values: serde_json::Deserializer::from_reader(bounded).into_iter(),
+            left,
+            is_over: false,
+        }
+    }
+}
+
+impl<R: Read, T: DeserializeOwned> Iterator for Values<R, T> {
+    type Item = Result<T, FileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
         if self.is_over {
             return None;
         }
         self.left.set(RECORD_PART_BYTES_MAX);
         let read = match self.values.next()? {
-            Ok(part) => part.into_kind().ok_or(FileError::NotOneKind),
+            Ok(value) => Ok(value),
             Err(_) if self.left.get() == 0 => Err(FileError::PartTooLong),
             Err(error) if error.is_io() => Err(FileError::Unreadable(error.into())),
             Err(error) if error.is_eof() => Err(FileError::Cut),
@@ -206,12 +224,30 @@ struct Seal {
 
 #[derive(Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct Signature {
+pub(crate) struct Signature {
     #[serde(alias = "key_id")]
     key_id: String,
     #[serde(alias = "public_key")]
     public_key: Base64,
     signature: Base64,
+}
+
+impl Signature {
+    pub(crate) fn into_message(self) -> v1::RecordSignature {
+        v1::RecordSignature {
+            key_id: self.key_id,
+            public_key: self.public_key.0.into(),
+            signature: self.signature.0.into(),
+        }
+    }
+
+    pub(crate) fn of_message(message: &v1::RecordSignature) -> Signature {
+        Signature {
+            key_id: message.key_id.clone(),
+            public_key: Base64(message.public_key.to_vec()),
+            signature: Base64(message.signature.to_vec()),
+        }
+    }
 }
 
 impl Part {
@@ -236,11 +272,7 @@ impl Part {
             (None, None, Some(seal)) => Some(Kind::Seal(v1::RecordSeal {
                 entry_count: seal.entry_count.0,
                 head_hash: seal.head_hash.0.into(),
-                signature: seal.signature.map(|signature| v1::RecordSignature {
-                    key_id: signature.key_id,
-                    public_key: signature.public_key.0.into(),
-                    signature: signature.signature.0.into(),
-                }),
+                signature: seal.signature.map(Signature::into_message),
                 referee_version: seal.referee_version,
                 revision: seal.revision,
             })),
@@ -275,11 +307,7 @@ impl Part {
                 part.seal = Some(Seal {
                     entry_count: Int64(seal.entry_count),
                     head_hash: Base64(seal.head_hash.to_vec()),
-                    signature: seal.signature.as_ref().map(|signature| Signature {
-                        key_id: signature.key_id.clone(),
-                        public_key: Base64(signature.public_key.to_vec()),
-                        signature: Base64(signature.signature.to_vec()),
-                    }),
+                    signature: seal.signature.as_ref().map(Signature::of_message),
                     referee_version: seal.referee_version.clone(),
                     revision: seal.revision.clone(),
                 });
@@ -291,7 +319,7 @@ impl Part {
 
 /// Bytes, as base64 in either alphabet.
 #[derive(Default)]
-struct Base64(Vec<u8>);
+pub(crate) struct Base64(pub(crate) Vec<u8>);
 
 impl Base64 {
     fn is_empty(&self) -> bool {
@@ -333,7 +361,7 @@ impl<'de> Deserialize<'de> for Base64 {
 
 /// A 64-bit number, as a text or a number.
 #[derive(Default)]
-struct Int64(i64);
+pub(crate) struct Int64(pub(crate) i64);
 
 impl Serialize for Int64 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

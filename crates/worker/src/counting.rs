@@ -1,17 +1,17 @@
 //! The thread that hands tasks to the threads that count, one after the other.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use referee_api::worker::v1::{CountedPart, TaskResult};
 use referee_chess::CastlingMode;
-use referee_perft::{Counter, Folding, KEY_LENGTH, Means, Table, Task};
+use referee_perft::{Counter, Folding, KEY_LENGTH, Means, Processor, Table, Task};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::hand::{Counted, Course, Hand, Held, is_expanded};
-use crate::limits::FAULT_PAUSE;
+use crate::limits::{FAULT_PAUSE, OTHER_KEY_SET, OTHER_TABLE_PART};
 
 /// The hand, and who is told when it changes.
 #[derive(Debug, Default)]
@@ -44,6 +44,26 @@ impl Shared {
 pub(crate) struct Engine {
     pub(crate) counter: Counter,
     pub(crate) table: Option<Table>,
+    /// A table with other keys, for what is counted again; it is made when it is first needed.
+    pub(crate) other_table: OnceLock<Option<Table>>,
+    pub(crate) key_set: u64,
+}
+
+impl Engine {
+    /// The table for usual tasks, or for those that are counted by other means.
+    fn table(&self, other_means: bool) -> Option<&Table> {
+        let table = self.table.as_ref()?;
+        if !other_means {
+            return Some(table);
+        }
+        let other = self.other_table.get_or_init(|| {
+            let mib = (table.mib() / OTHER_TABLE_PART).max(1);
+            // Without memory for it these tasks are counted without a table.
+            let make = || Table::new(mib, self.key_set.wrapping_add(OTHER_KEY_SET)).ok();
+            self.counter.install(make)
+        });
+        other.as_ref()
+    }
 }
 
 /// Counts what is in the hand until it stops.
@@ -125,9 +145,16 @@ fn count(engine: &Engine, held: &Held, course: &Course) -> Result<Counted, Strin
         false => CastlingMode::Standard,
     };
     let task = Task::from_keys(held.task.rest, mode, keys).map_err(|error| error.to_string())?;
-    let table = engine.table.as_ref();
+    let table = match held.task.without_table {
+        true => None,
+        false => engine.table(held.task.other_means),
+    };
     let means = Means {
-        table: table.filter(|_| !held.task.without_table),
+        processor: match held.task.other_means {
+            true => Processor::Portable,
+            false => Processor::Native,
+        },
+        table,
         cancelled: Some(&course.stop),
         ..Means::default()
     };
@@ -207,6 +234,8 @@ mod tests {
         Engine {
             counter: Counter::new(2).expect("threads can be started"),
             table: None,
+            other_table: OnceLock::new(),
+            key_set: 0,
         }
     }
 

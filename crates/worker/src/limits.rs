@@ -38,3 +38,7 @@ pub const PACE_RESULTS: usize = 8;
 pub const RENEW_INTERVAL_DEFAULT: Duration = Duration::from_secs(2);
 /// The priority of threads that give way to others: the lowest that there is.
 pub const NICE: i32 = 19;
+/// The table for what is counted again is so many times smaller than the usual one.
+pub const OTHER_TABLE_PART: usize = 8;
+/// Its keys are those of the key set that is so many numbers further on.
+pub const OTHER_KEY_SET: u64 = 0x5bd1_e995;

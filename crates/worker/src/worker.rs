@@ -1,6 +1,6 @@
 //! A worker as its caller sees it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use referee_api::worker::v1::OpenSessionRequest;
 use referee_api::worker::v1::worker_service_client::WorkerServiceClient;
@@ -64,7 +64,12 @@ impl Worker {
             key_set: options.key_set,
         };
         Ok(Worker {
-            engine: Engine { counter, table },
+            engine: Engine {
+                counter,
+                table,
+                other_table: OnceLock::new(),
+                key_set: options.key_set,
+            },
             hello,
         })
     }

@@ -1,10 +1,10 @@
 //! Shared work goes through as it is.
 
 use referee_store::{
-    Ack, Claim, ClaimedJob, Dispute, Fault, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage,
-    JobProgress, JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask,
-    PlannedJob, Read, Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Stretch,
-    Swept, TaskReport, Unfinished, Work, WorkCensus,
+    Ack, Check, Claim, ClaimedJob, Dispute, Fault, Fold, JobCursor, JobEnd, JobError, JobKey,
+    JobPage, JobProgress, JobRow, JobState, JobTrust, Lease, LeaseRequest, Leases, NewJob,
+    NewSession, NewTask, Opened, PlannedJob, Read, Renewal, Renewed, Reported, SessionRow,
+    SessionToken, StoredTask, Stretch, Swept, TaskReport, Uncompared, Unfinished, Work, WorkCensus,
 };
 
 use super::Apart;
@@ -50,7 +50,11 @@ impl Work for Apart {
         self.store.end_job(claim, end)
     }
 
-    fn open_session(&self, session: NewSession) -> Ack<bool, Fault> {
+    fn check_job(&self, claim: Claim, check: Check) -> Ack<bool, Fault> {
+        self.store.check_job(claim, check)
+    }
+
+    fn open_session(&self, session: NewSession) -> Ack<Opened, Fault> {
         self.store.open_session(session)
     }
 
@@ -114,6 +118,22 @@ impl Work for Apart {
 
     fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>> {
         self.store.expanded(job)
+    }
+
+    fn undrawn(&self, job: i64, first: i64) -> Read<'_, Vec<StoredTask>> {
+        self.store.undrawn(job, first)
+    }
+
+    fn uncompared(&self, job: i64, after: (i64, i64)) -> Read<'_, Vec<Uncompared>> {
+        self.store.uncompared(job, after)
+    }
+
+    fn dispute_tasks(&self, job: i64) -> Read<'_, Vec<StoredTask>> {
+        self.store.dispute_tasks(job)
+    }
+
+    fn trust(&self, job: i64) -> Read<'_, JobTrust> {
+        self.store.trust(job)
     }
 
     fn late_counts(&self, job: i64, task: i64) -> Read<'_, Vec<Vec<u8>>> {

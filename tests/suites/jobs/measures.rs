@@ -45,6 +45,8 @@ async fn copy(folder: &Path) {
         spec: row.spec,
         create_us: row.create_us,
         keep_us: row.keep_us,
+        copies: 1,
+        is_whole: false,
         under_way_max: 1,
         jobs_max: 1,
     });

@@ -208,6 +208,24 @@ fn of_perft() -> Vec<(&'static str, String)> {
         ("SESSION_TIME", seconds(l::SESSION_TIME)),
         ("LEASES_HELD_MAX", count(l::LEASES_HELD_MAX)),
         ("TASK_POSITIONS_MAX", count(l::TASK_POSITIONS_MAX)),
+        (
+            "PERFT_REDUNDANCY_MAX",
+            count(l::PERFT_REDUNDANCY_MAX as usize),
+        ),
+        ("PERFT_ORACLE_REST", count(l::PERFT_ORACLE_REST as usize)),
+        ("PERFT_DISPUTE_TIME", seconds(l::PERFT_DISPUTE_TIME)),
+        (
+            "PERFT_DISPUTE_ROUNDS_MAX",
+            count(l::PERFT_DISPUTE_ROUNDS_MAX as usize),
+        ),
+        (
+            "PERFT_DISPUTES_SHOWN_MAX",
+            count(l::PERFT_DISPUTES_SHOWN_MAX),
+        ),
+        (
+            "PERFT_CREDENTIALS_SHOWN_MAX",
+            count(l::PERFT_CREDENTIALS_SHOWN_MAX),
+        ),
     ]
 }
 

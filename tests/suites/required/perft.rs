@@ -44,6 +44,11 @@ pub(super) fn requests() -> Vec<Whole> {
         (
             "/referee.v1.PerftService/DeletePerftJob",
             "DeletePerftJobRequest",
+            name.clone(),
+        ),
+        (
+            "/referee.v1.PerftService/ExportPerftJob",
+            "ExportPerftJobRequest",
             name,
         ),
     ]

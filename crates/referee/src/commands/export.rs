@@ -105,7 +105,10 @@ impl ExportArguments {
 }
 
 /// Waits for the next message of a stream, for as long as the server may be silent.
-async fn next<T>(server: &Server, stream: &mut Streaming<T>) -> Result<Option<T>, Failure> {
+pub(super) async fn next<T>(
+    server: &Server,
+    stream: &mut Streaming<T>,
+) -> Result<Option<T>, Failure> {
     let silence = Duration::from_secs(EXPORT_SILENCE_SECONDS_MAX);
     let next = tokio::time::timeout(silence, stream.message()).await;
     let next = next.map_err(|_| {
@@ -117,7 +120,7 @@ async fn next<T>(server: &Server, stream: &mut Streaming<T>) -> Result<Option<T>
     next.map_err(|status| server.failure(&status))
 }
 
-fn open(output: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
+pub(super) fn open(output: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
     Ok(match output {
         None => Box::new(BufWriter::new(io::stdout().lock())),
         Some(path) => {

@@ -75,7 +75,7 @@ fn check(file: &str, demand: &Demand) -> io::Result<Report> {
 }
 
 /// Reads the key of the command line: a text that is one, or a file with one.
-fn read_key(text: &str) -> Result<[u8; 32], Failure> {
+pub(super) fn read_key(text: &str) -> Result<[u8; 32], Failure> {
     if let Ok(key) = read_public_key(text) {
         return Ok(key);
     }

@@ -63,6 +63,7 @@ pub(crate) const METHODS: &[(&str, Allowed)] = &[
     ("/referee.v1.PerftService/CountPerft", OWNERS),
     ("/referee.v1.PerftService/CreatePerftJob", OWNERS),
     ("/referee.v1.PerftService/DeletePerftJob", OWNERS),
+    ("/referee.v1.PerftService/ExportPerftJob", OWNERS),
     ("/referee.v1.PerftService/GetPerftJob", OWNERS),
     ("/referee.v1.PerftService/ListPerftJobs", OWNERS),
     ("/referee.v1.PerftService/WatchPerftJob", OWNERS),

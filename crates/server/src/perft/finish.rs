@@ -6,16 +6,15 @@ use referee_api::v1::perft_failure::Kind;
 use referee_perft::{Summation, Task, Total, TotalError};
 use referee_store::{ClaimedJob, JobState, StoredTask, Stretch};
 
+use super::checking::{Checking, Unchecked};
 use super::counts;
 use super::failed::Failed;
+use super::job_root::JobRoot;
 use super::jobs::PerftJobs;
-use super::root::read_root;
-use crate::clock::us;
 use crate::error::ServiceError;
-use crate::limits;
 
 impl PerftJobs {
-    /// Adds a job up, and ends it.
+    /// Checks a job, adds it up, and ends it; or lets it go on where more is to be counted.
     pub(super) async fn finish(&self, claimed: &ClaimedJob) {
         let name = &claimed.row.key.job;
         match self.fold(claimed).await {
@@ -23,6 +22,14 @@ impl PerftJobs {
             Ok(Err(failed)) => return self.fail(claimed, failed).await,
             Err(error) => {
                 return tracing::warn!(job = name, %error, "a job could not be added up now");
+            }
+        }
+        match self.check(claimed).await {
+            Ok(Checking::Sound) => {}
+            Ok(Checking::GoesOn) => return,
+            Err(Unchecked::Failed(failed)) => return self.fail(claimed, failed).await,
+            Err(Unchecked::Service(error)) => {
+                return tracing::warn!(job = name, %error, "a job could not be checked now");
             }
         }
         let total = match self.add_up(claimed).await {
@@ -42,16 +49,11 @@ impl PerftJobs {
 
     /// Adds up what was accepted, task by task in their order.
     async fn add_up(&self, claimed: &ClaimedJob) -> Result<Result<Total, Failed>, ServiceError> {
-        let Ok(spec) = v1::PerftJob::decode(&claimed.row.spec[..]) else {
-            return Ok(Err(Failed::damaged("its description")));
+        let root = match JobRoot::read(claimed) {
+            Ok(root) => root,
+            Err(failed) => return Ok(Err(failed)),
         };
-        let Ok(root) = read_root("position", spec.position.as_ref()) else {
-            return Ok(Err(Failed::damaged("its position")));
-        };
-        let Ok(plan) = v1::PerftProgress::decode(&claimed.row.plan[..]) else {
-            return Ok(Err(Failed::damaged("its plan")));
-        };
-        let mut summation = Summation::new(&root, spec.depth);
+        let mut summation = Summation::new(&root.position, root.spec.depth);
         let mut first = 0;
         loop {
             let job = claimed.claim.job;
@@ -64,15 +66,14 @@ impl PerftJobs {
             let page = page.await?;
             let Some(last) = page.last() else { break };
             first = last.first + last.positions.max(1);
-            let until_us = self.clock.now_us().saturating_add(us(limits::PERFT_CLAIM));
-            self.store.hold_job(claimed.claim, until_us).await?;
+            self.hold(claimed).await?;
             let added = move || add_page(summation, &page);
             summation = match self.pool.run(added).await? {
                 Ok(summation) => summation,
                 Err(failed) => return Ok(Err(failed)),
             };
         }
-        let total = summation.finish(plan.positions.cast_unsigned());
+        let total = summation.finish(root.plan.positions.cast_unsigned());
         Ok(total.map_err(|error| failed_total(&error)))
     }
 }
@@ -100,10 +101,7 @@ fn failed_total(error: &TotalError) -> Failed {
 
 /// What is stored of a job that succeeded.
 fn outcome(claimed: &ClaimedJob, total: &Total) -> Result<Vec<u8>, Failed> {
-    let spec = v1::PerftJob::decode(&claimed.row.spec[..]);
-    let spec = spec.map_err(|_| Failed::damaged("its description"))?;
-    let root = read_root("position", spec.position.as_ref());
-    let root = root.map_err(|_| Failed::damaged("its position"))?;
+    let root = JobRoot::read(claimed)?.position;
     let divide = total.divide.iter().map(|&(mv, nodes)| v1::DivideEntry {
         r#move: root.uci(mv).to_string(),
         nodes: nodes.to_string(),

@@ -18,6 +18,8 @@ use crate::pool::WorkPool;
 pub(crate) struct PerftJobs {
     pub(crate) store: Arc<dyn Work>,
     pub(crate) clock: Arc<dyn Clock>,
+    /// Whether callers have to say who they are, so that workers can be told apart.
+    pub(crate) knows_credentials: bool,
     pub(super) metrics: Arc<Metrics>,
     /// Where reports are checked and tasks are read.
     pub(super) pool: WorkPool,
@@ -35,12 +37,14 @@ impl PerftJobs {
     pub(crate) fn new(
         store: Arc<dyn Work>,
         clock: Arc<dyn Clock>,
+        knows_credentials: bool,
         metrics: Arc<Metrics>,
         spill_folder: PathBuf,
     ) -> PerftJobs {
         let jobs = PerftJobs {
             store,
             clock,
+            knows_credentials,
             metrics,
             pool: WorkPool::new(
                 limits::PERFT_CHECKS_AT_ONCE_MAX,
@@ -95,6 +99,11 @@ impl PerftJobs {
                     let (sessions, leases) = (swept.sessions, swept.leases);
                     tracing::info!(sessions, leases, "sessions of workers ran out");
                     self.note_opened();
+                }
+                if swept.overdue > 0 {
+                    let overdue = swept.overdue;
+                    tracing::warn!(overdue, "sides of disputes did not answer in time");
+                    self.due.notify_one();
                 }
                 swept.more
             }

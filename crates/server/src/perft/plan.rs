@@ -54,6 +54,7 @@ struct Planned {
     positions: u64,
     paths: u128,
     thread_seconds: f64,
+    plan: v1::PerftPlan,
 }
 
 /// Plans a job, or ends it where it cannot be planned.
@@ -73,6 +74,7 @@ pub(super) async fn run(jobs: &PerftJobs, claimed: &ClaimedJob, stop: &Cancellat
         positions: positions.cast_signed(),
         paths: planned.paths.to_string(),
         thread_seconds: seconds,
+        plan: Some(planned.plan),
         ..v1::PerftProgress::default()
     };
     let planned = PlannedJob {
@@ -171,11 +173,14 @@ impl Planner {
         let plan = self.build(&counter, 1)?;
         let calibration = self.calibrate(&plan, &counter)?;
         let thread_seconds = total_seconds(&plan, &calibration);
+        let mut plies_min = 1;
         let mut chosen = (plan, thread_seconds);
         if thread_seconds > chosen.0.positions() as f64 * limits::PERFT_POSITION_SECONDS_MAX
             && let Some(deeper) = self.deepen(&counter, &chosen.0)?
         {
             let thread_seconds = total_seconds(&deeper, &calibration);
+            let least = deeper.rests().map(|(rest, _)| rest).min().unwrap_or(0);
+            plies_min = self.depth - least;
             chosen = (deeper, thread_seconds);
         }
         let (plan, thread_seconds) = chosen;
@@ -203,6 +208,12 @@ impl Planner {
             positions: plan.positions(),
             paths: plan.paths(),
             thread_seconds,
+            plan: v1::PerftPlan {
+                plies_min,
+                rest_min: limits::PERFT_REST_MIN,
+                children_max: limits::PERFT_CHILDREN_MAX,
+                fingerprint: plan.fingerprint().to_vec().into(),
+            },
         })
     }
 

@@ -6,7 +6,7 @@ use referee_api::worker::v1::Verdict;
 use referee_perft::Task;
 use referee_perft::limits::EXPANDED_POSITIONS_MAX;
 use referee_store::{
-    Counting, Dispute, Lease, Reported, SessionToken, SplitPart, StoredTask, TaskReport,
+    Counting, Dispute, Lease, Reported, SessionToken, SplitPart, StoredTask, TaskKind, TaskReport,
 };
 
 use super::counts;
@@ -21,6 +21,8 @@ type Stretch = (usize, Vec<u128>);
 /// What a report has counts of.
 struct Subject {
     task: Task,
+    /// What the task is for that was leased.
+    kind: TaskKind,
     /// The task whose children they are; `None` where they are of the plan.
     parent: Option<i64>,
     /// Whether a task is replaced by it.
@@ -54,6 +56,7 @@ impl PerftJobs {
             let seconds = time.seconds.checked_mul(1_000_000)?;
             seconds.checked_add(i64::from(time.nanos) / 1_000)
         });
+        let kind = stored.kind;
         let (parts, is_children) = (result.parts, result.children);
         let checked = self.pool.run(move || {
             let (subject, stretches) = check(&stored, &parts, is_children)?;
@@ -63,7 +66,7 @@ impl PerftJobs {
         let (subject, stretches, counting) = match checked.await? {
             Ok(checked) => checked,
             Err(text) => {
-                self.refuse(token, lease, &text).await?;
+                self.refuse(token, lease, kind, &text).await?;
                 return Ok(told(Verdict::Refused, text));
             }
         };
@@ -78,8 +81,11 @@ impl PerftJobs {
         };
         let reported = self.store.report(report).await?;
         if let Some(text) = self.compare(reported, lease, &subject, &stretches).await? {
-            let outcome = Failed::new(Kind::CountsDisagree, &text).outcome();
-            self.dispute(lease.job, true, outcome, &text).await?;
+            // Who is wrong is found out when all is counted, if that can be.
+            if !self.can_dispute(lease.job).await? {
+                let outcome = Failed::new(Kind::CountsDisagree, &text).outcome();
+                self.dispute(lease.job, true, outcome, &text).await?;
+            }
             return Ok(told(Verdict::Disagrees, text));
         }
         if is_split {
@@ -107,6 +113,10 @@ impl PerftJobs {
         stretches: &[Stretch],
     ) -> Result<Option<String>, ServiceError> {
         match reported {
+            // A dispute compares them when all is counted.
+            Reported::Accepted { .. } if self.knows_credentials => Ok(None),
+            // What counts again, and what is asked in disputes, is nothing of the plan.
+            Reported::Known if subject.kind != TaskKind::Count => Ok(None),
             // What is late of a task is compared with its children when these are folded.
             Reported::Accepted { has_late: true } if !subject.is_children => {
                 self.compare_late(lease, subject, stretches).await
@@ -117,17 +127,26 @@ impl PerftJobs {
         }
     }
 
+    /// Whether what differs in a job is settled by a dispute: the server knows whose counts are
+    /// whose, and the job is not over.
+    async fn can_dispute(&self, job: i64) -> Result<bool, ServiceError> {
+        let row = self.store.job_by_id(job).await?;
+        Ok(self.knows_credentials && row.is_some_and(|row| !row.state.is_over()))
+    }
+
     /// Notes a report that cannot be right; a task that gets too many of them ends its job.
     async fn refuse(
         &self,
         token: SessionToken,
         lease: Lease,
+        kind: TaskKind,
         text: &str,
     ) -> Result<(), ServiceError> {
         let refused = self.store.refuse_report(token, lease).await?;
         let (job, task) = (lease.job, lease.task);
         tracing::warn!(job, task, refused, why = text, "a report cannot be right");
-        if refused >= limits::REPORTS_REFUSED_MAX {
+        // A side of a dispute cannot end the job by that: it is silent.
+        if refused >= limits::REPORTS_REFUSED_MAX && kind != TaskKind::Dispute {
             let text = format!("task {task} got {refused} reports that cannot be right: {text}");
             let outcome = Failed::new(Kind::ReportsRefused, &text).outcome();
             self.dispute(job, false, outcome, &text).await?;
@@ -223,6 +242,7 @@ fn read_subject(stored: &StoredTask, is_children: bool) -> Result<Subject, Strin
     if !is_children {
         return Ok(Subject {
             task,
+            kind: stored.kind,
             parent: stored.parent,
             is_children,
         });
@@ -238,6 +258,7 @@ fn read_subject(stored: &StoredTask, is_children: bool) -> Result<Subject, Strin
     let task = children.ok_or("counts of children were reported, and the task has no ply left")?;
     Ok(Subject {
         task,
+        kind: stored.kind,
         parent: Some(stored.task),
         is_children,
     })

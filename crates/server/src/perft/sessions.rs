@@ -10,7 +10,8 @@ use referee_api::worker::v1 as w;
 use referee_chess::CastlingMode;
 use referee_perft::{Task, key_to_bytes};
 use referee_store::{
-    Lease, LeaseRequest, LeasedTask, Leases, NewSession, Renewal, Renewed, SessionToken, StoredTask,
+    Lease, LeaseRequest, LeasedTask, Leases, NewSession, Opened, Renewal, Renewed, SessionToken,
+    StoredTask, TaskKind,
 };
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -24,7 +25,7 @@ use crate::error::ServiceError;
 use crate::limits;
 
 /// Draws the secret of a session: two random UUIDs have 244 bits, and a hash spreads them.
-fn draw_secret() -> [u8; limits::SESSION_BYTES] {
+pub(super) fn draw_secret() -> [u8; limits::SESSION_BYTES] {
     let mut hasher = Sha256::new();
     hasher.update(Uuid::new_v4().as_bytes());
     hasher.update(Uuid::new_v4().as_bytes());
@@ -53,12 +54,17 @@ impl PerftJobs {
             expires_us: self.expires_us(now_us),
             sessions_max: limits::SESSIONS_MAX,
         };
-        if self.store.open_session(session).await? {
-            let (worker, threads) = (&worker.worker_id, worker.threads);
-            tracing::info!(worker, threads, "a worker began a session");
-            Ok(secret)
-        } else {
-            Err(ServiceError::overloaded())
+        match self.store.open_session(session).await? {
+            Opened::Open => {
+                let (worker, threads) = (&worker.worker_id, worker.threads);
+                tracing::info!(worker, threads, credential, "a worker began a session");
+                Ok(secret)
+            }
+            Opened::TooMany => Err(ServiceError::overloaded()),
+            Opened::ShutOut { reason } => Err(ServiceError::WorkerShutOut {
+                credential: credential.to_owned(),
+                reason,
+            }),
         }
     }
 
@@ -159,7 +165,8 @@ impl PerftJobs {
         // Who waits finds nothing open, or would not wait.
         let split = if self.waiting.load(Ordering::Relaxed) > 0 {
             // Also what was estimated to be short: the worker knows how long it takes yet.
-            held.iter().map(|task| write_lease(task.lease)).collect()
+            let split = held.iter().filter(|task| task.can_split);
+            split.map(|task| write_lease(task.lease)).collect()
         } else {
             Vec::new()
         };
@@ -199,7 +206,7 @@ fn show_tasks(
     specs: &HashMap<i64, Option<(bool, bool)>>,
 ) -> Result<Vec<w::Task>, ServiceError> {
     let (mut tasks, mut bytes) = (Vec::new(), 0);
-    for &LeasedTask { lease, cost } in leased {
+    for &LeasedTask { lease, cost, .. } in leased {
         let found = stored
             .iter()
             .find(|it| it.job == lease.job && it.task == lease.task);
@@ -223,6 +230,7 @@ fn show_tasks(
             keys: keys.into(),
             without_table,
             thread_seconds: cost,
+            other_means: found.kind == TaskKind::Recheck,
         });
         if bytes >= limits::LEASED_BYTES_MAX {
             break;

@@ -1,5 +1,7 @@
 //! Jobs as they are shown.
 
+use std::collections::BTreeSet;
+
 use prost::Message as _;
 use referee_api::v1;
 use referee_api::v1::perft_job::State;
@@ -8,9 +10,10 @@ use referee_api::worker::v1 as w;
 use referee_record::Fields;
 use referee_record::convert::time::{write_duration, write_us};
 use referee_store::limits::REPORTS_REFUSED_PER_SESSION_MAX;
-use referee_store::{JobProgress, JobRow, JobState, SessionRow};
+use referee_store::{JobProgress, JobRow, JobState, JobTrust, SessionRow};
 
 use super::jobs::{PerftJobs, seconds};
+use super::trust::{self, counts_twice};
 use crate::clock::us;
 use crate::error::ServiceError;
 use crate::limits;
@@ -51,7 +54,12 @@ impl PerftJobs {
     pub(crate) async fn view(&self, row: &JobRow) -> Result<v1::PerftJob, ServiceError> {
         let mut job = summary(row)?;
         job.divide = read(&row.outcome)?.divide;
-        let progress = self.store.progress(row.id).await?;
+        let mut progress = self.store.progress(row.id).await?;
+        let is_trusted = counts_twice(&job);
+        let trust = match is_trusted || row.state == JobState::Succeeded {
+            true => Some(self.store.trust(row.id).await?),
+            false => None,
+        };
         let sessions = if row.state.is_over() {
             Vec::new()
         } else {
@@ -59,13 +67,40 @@ impl PerftJobs {
             self.store.sessions(row.id, limit).await?
         };
         let now_us = self.clock.now_us();
-        job.progress = Some(show_progress(row, progress, &sessions, now_us)?);
+        if job.redundancy > 1 {
+            // All copies of a task cost what it costs.
+            progress.cost_left /= f64::from(job.redundancy);
+        }
+        let mut shown = show_progress(row, progress, &sessions, now_us)?;
+        if let Some(trust) = &trust {
+            job.trust = Some(trust::show(row, &job, shown.positions, trust)?);
+            if !row.state.is_over() {
+                let needed = needed(&job, trust, &sessions);
+                shown.credentials_needed = i32::try_from(needed).unwrap_or(i32::MAX);
+            }
+        }
+        let wants_other = shown.credentials_needed > 0;
+        job.progress = Some(shown);
         let is_open = progress.tasks_open > 0;
         let workers = sessions.iter();
-        let workers = workers.map(|session| show_worker(session, is_open, now_us));
+        let workers = workers.map(|session| show_worker(session, (is_open, wants_other), now_us));
         job.workers = workers.collect::<Result<_, _>>()?;
         Ok(job)
     }
+}
+
+/// How many more credentials a job needs: for what is open, and for what is to come.
+fn needed(job: &v1::PerftJob, trust: &JobTrust, sessions: &[SessionRow]) -> i64 {
+    let present: BTreeSet<&str> = sessions.iter().map(|it| it.credential.as_str()).collect();
+    let wanted = match job.recheck_share > 0.0 {
+        true => 2,
+        false => i64::from(job.redundancy),
+    };
+    // What has counted already may be away.
+    let known = trust.credentials.iter().filter(|it| it.shut_out.is_empty());
+    let known = known.map(|it| it.credential.as_str());
+    let all = present.into_iter().chain(known).collect::<BTreeSet<_>>();
+    trust.needed.max(wanted - all.len() as i64)
 }
 
 fn read(outcome: &[u8]) -> Result<v1::PerftJob, ServiceError> {
@@ -160,7 +195,7 @@ fn worker_of(session: &SessionRow) -> w::OpenSessionRequest {
 
 fn show_worker(
     session: &SessionRow,
-    is_open: bool,
+    (is_open, wants_other): (bool, bool),
     now_us: i64,
 ) -> Result<v1::PerftWorker, ServiceError> {
     let worker = w::OpenSessionRequest::decode(&session.worker[..])
@@ -175,6 +210,8 @@ fn show_worker(
         IdleReason::ReportsRefused
     } else if is_open && !asks {
         IdleReason::NotAsking
+    } else if is_open && wants_other {
+        IdleReason::OtherCredential
     } else {
         IdleReason::NoOpenTask
     };
@@ -190,5 +227,6 @@ fn show_worker(
         tasks_done: session.tasks_done,
         seen_time: Some(write_us(session.seen_us)),
         idle_reason: idle_reason.into(),
+        credential: session.credential.clone(),
     })
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use prost::Message as _;
 use referee_api::v1;
-use referee_record::Fields;
 use referee_record::convert::time::{read_duration, write_duration};
+use referee_record::{Fields, RecordKey};
 use referee_store::{JobCursor, JobError, JobKey, JobRow, JobState, NewJob};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,9 @@ use super::listing::{check_token, read_token, scope_of, write_token};
 use crate::clock::us;
 use crate::error::ServiceError;
 use crate::limits;
-use crate::perft::{PerftJobs, count_small, job_name, read_job_name, read_root, summary};
+use crate::perft::{
+    PerftExport, PerftJobs, count_small, job_name, read_job_name, read_root, summary,
+};
 use crate::pool::WorkPool;
 use crate::transport::{Caller, Outgoing, Sender, Streams};
 
@@ -27,6 +29,7 @@ pub(crate) struct PerftService {
     jobs: Arc<PerftJobs>,
     streams: Streams,
     stop: CancellationToken,
+    record_key: Option<Arc<RecordKey>>,
     /// Where small trees are counted.
     pool: WorkPool,
 }
@@ -34,6 +37,7 @@ pub(crate) struct PerftService {
 impl PerftService {
     pub(crate) fn new(
         jobs: Arc<PerftJobs>,
+        record_key: Option<Arc<RecordKey>>,
         streams: Streams,
         stop: CancellationToken,
     ) -> PerftService {
@@ -41,6 +45,7 @@ impl PerftService {
             jobs,
             streams,
             stop,
+            record_key,
             pool: WorkPool::new(
                 limits::PERFT_COUNTS_AT_ONCE_MAX,
                 limits::PERFT_COUNTS_WAITING_MAX,
@@ -75,12 +80,17 @@ impl PerftService {
             limits::PERFT_TTL_MIN..=limits::PERFT_TTL_MAX,
             &mut fields,
         );
+        check_trust(&job, &mut fields);
         fields.finish()?;
         read_root("perft_job.position", job.position.as_ref())?;
+        self.check_credentials(&job)?;
+        let redundancy = job.redundancy.max(1);
         let spec = v1::PerftJob {
             position: job.position,
             depth: job.depth,
             without_table: job.without_table,
+            redundancy,
+            recheck_share: job.recheck_share,
             ttl: Some(write_duration(keep)),
             ..v1::PerftJob::default()
         };
@@ -100,6 +110,8 @@ impl PerftService {
             spec,
             create_us: self.jobs.clock.now_us(),
             keep_us: us(keep),
+            copies: redundancy,
+            is_whole: redundancy > 1 || job.recheck_share > 0.0,
             under_way_max: limits::PERFT_JOBS_UNDER_WAY_MAX,
             jobs_max: limits::PERFT_JOBS_MAX,
         };
@@ -107,6 +119,21 @@ impl PerftService {
         let row = created.map_err(|error| not_created(error, &id, request.request_id))?;
         self.jobs.due.notify_one();
         self.jobs.view(&row).await
+    }
+
+    /// Fails where a job asks for counts by different credentials, and there are none.
+    fn check_credentials(&self, job: &v1::PerftJob) -> Result<(), ServiceError> {
+        let field = if job.redundancy > 1 {
+            "perft_job.redundancy"
+        } else if job.recheck_share > 0.0 {
+            "perft_job.recheck_share"
+        } else {
+            return Ok(());
+        };
+        match self.jobs.knows_credentials {
+            true => Ok(()),
+            false => Err(ServiceError::PerftCredentialsRequired { field }),
+        }
     }
 
     async fn find(&self, caller: &Caller, name: &str) -> Result<JobRow, ServiceError> {
@@ -297,6 +324,24 @@ impl v1::perft_service_server::PerftService for PerftService {
         Ok(Response::new(v1::DeletePerftJobResponse {}))
     }
 
+    type ExportPerftJobStream = Outgoing<v1::ExportPerftJobResponse>;
+
+    async fn export_perft_job(
+        &self,
+        request: Request<v1::ExportPerftJobRequest>,
+    ) -> Result<Response<Self::ExportPerftJobStream>, Status> {
+        self.check_running()?;
+        let caller = Caller::of(&request)?;
+        let row = self.find(&caller, &request.get_ref().name).await?;
+        let (jobs, key) = (Arc::clone(&self.jobs), self.record_key.clone());
+        let export = PerftExport::begin(jobs, key, row)?;
+        let stop = self.stop.clone();
+        let stream = self
+            .streams
+            .open(&caller, |sender| export.run(sender, stop));
+        Ok(Response::new(stream?))
+    }
+
     async fn count_perft(
         &self,
         request: Request<v1::CountPerftRequest>,
@@ -323,6 +368,8 @@ fn hash(request: &v1::CreatePerftJobRequest) -> [u8; 32] {
             depth: job.depth,
             without_table: job.without_table,
             ttl: job.ttl,
+            redundancy: job.redundancy,
+            recheck_share: job.recheck_share,
             ..v1::PerftJob::default()
         }),
         perft_job_id: request.perft_job_id.clone(),
@@ -339,6 +386,24 @@ fn check_depth(field: &str, depth: u32, least: u32, fields: &mut Fields) {
         fields.refuse(field, text);
     } else if depth > most {
         fields.count(field, "plies", depth as usize, most as usize);
+    }
+}
+
+fn check_trust(job: &v1::PerftJob, fields: &mut Fields) {
+    let most = limits::PERFT_REDUNDANCY_MAX as usize;
+    let redundancy = job.redundancy as usize;
+    fields.count(
+        "perft_job.redundancy",
+        "counts of each position",
+        redundancy,
+        most,
+    );
+    let share = job.recheck_share;
+    if !(0.0..=1.0).contains(&share) {
+        fields.refuse("perft_job.recheck_share", "must be from 0 to 1");
+    } else if share > 0.0 && job.redundancy > 1 {
+        let text = "must be 0 where `redundancy` is above 1: all positions are counted again then";
+        fields.refuse("perft_job.recheck_share", text);
     }
 }
 

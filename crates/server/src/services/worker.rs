@@ -45,7 +45,9 @@ impl w::worker_service_server::WorkerService for WorkerDesk {
         let caller = Caller::of(&request)?;
         let request = request.into_inner();
         check_worker(&request)?;
-        let secret = self.jobs.open_session(caller.principal(), &request).await?;
+        // Names of principals are those of their platform.
+        let credential = format!("{}/{}", caller.identity().platform, caller.principal());
+        let secret = self.jobs.open_session(&credential, &request).await?;
         Ok(Response::new(w::OpenSessionResponse {
             session: secret.to_vec().into(),
             renew_interval: Some(write_duration(limits::SESSION_RENEWED)),

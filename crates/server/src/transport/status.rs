@@ -123,7 +123,10 @@ impl ServiceError {
             | Self::PerftJobNotFinished { .. }
             | Self::PerftJobsFull { .. }
             | Self::SessionNotFound
-            | Self::GeneratorUnknown { .. } => self.perft_parts(),
+            | Self::GeneratorUnknown { .. }
+            | Self::PerftCredentialsRequired { .. }
+            | Self::WorkerShutOut { .. }
+            | Self::PerftJobNotCounted { .. } => self.perft_parts(),
             Self::SlowConsumer => Parts::new(
                 Code::ResourceExhausted,
                 Reason::SlowConsumer,
@@ -269,6 +272,39 @@ impl ServiceError {
                     .with("generator", generator)
                     .with("known", known)
             }
+            other => other.trust_parts(),
+        }
+    }
+
+    /// What the contract says of counts that are worth something.
+    fn trust_parts(&self) -> Parts {
+        use ErrorReason as Reason;
+        match self {
+            Self::PerftCredentialsRequired { field } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::PerftCredentialsRequired,
+                format!(
+                    "{field} asks for counts by different credentials, and this server knows \
+                     none; start it with --require-credentials and give each worker a token of \
+                     its own, or count each position once"
+                ),
+            )
+            .with("field", field),
+            Self::WorkerShutOut { credential, reason } => Parts::new(
+                Code::PermissionDenied,
+                Reason::WorkerShutOut,
+                format!(
+                    "{credential} is shut out: it {reason}; look after its machine, and give it a \
+                     token of another principal"
+                ),
+            )
+            .with("credential", credential),
+            Self::PerftJobNotCounted { name } => Parts::new(
+                Code::FailedPrecondition,
+                Reason::PerftJobNotCounted,
+                format!("{name} has no total: it goes on, or failed, or was cancelled"),
+            )
+            .with("name", name),
             other => invariant_parts(&other.to_string()),
         }
     }

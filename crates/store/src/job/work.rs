@@ -3,9 +3,9 @@
 use crate::error::Fault;
 use crate::pending::Pending;
 use crate::work::{
-    Claim, ClaimedJob, Dispute, Fold, JobEnd, JobError, JobKey, JobRow, Lease, LeaseRequest,
-    Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal, Renewed, Reported, SessionToken,
-    Swept, TaskReport, Unfinished,
+    Check, Claim, ClaimedJob, Dispute, Fold, JobEnd, JobError, JobKey, JobRow, Lease, LeaseRequest,
+    Leases, NewJob, NewSession, NewTask, Opened, PlannedJob, Renewal, Renewed, Reported,
+    SessionToken, Swept, TaskReport, Unfinished,
 };
 
 /// One write of shared work.
@@ -20,7 +20,8 @@ pub(crate) enum WorkJob {
     EndPlan(Pending<PlanEnding, bool, Fault>),
     Fold(Pending<TaskFold, bool, Fault>),
     End(Pending<JobEnding, bool, Fault>),
-    OpenSession(Pending<NewSession, bool, Fault>),
+    Check(Pending<JobCheck, bool, Fault>),
+    OpenSession(Pending<NewSession, Opened, Fault>),
     Lease(Pending<LeaseRequest, Option<Leases>, Fault>),
     Renew(Pending<Renewal, Option<Renewed>, Fault>),
     Report(Pending<TaskReport, Reported, Fault>),
@@ -72,6 +73,13 @@ pub(crate) struct JobEnding {
     pub(crate) end: JobEnd,
 }
 
+/// A step of checking a job.
+#[derive(Debug)]
+pub(crate) struct JobCheck {
+    pub(crate) claim: Claim,
+    pub(crate) check: Check,
+}
+
 /// A report that cannot be right.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReportRefusal {
@@ -107,6 +115,7 @@ macro_rules! each {
             WorkJob::EndPlan($pending) => $result,
             WorkJob::Fold($pending) => $result,
             WorkJob::End($pending) => $result,
+            WorkJob::Check($pending) => $result,
             WorkJob::OpenSession($pending) => $result,
             WorkJob::Lease($pending) => $result,
             WorkJob::Renew($pending) => $result,

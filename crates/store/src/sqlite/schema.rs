@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     super::work_tables::TABLES,
     TOKENS,
     super::work_tables::CHILDREN,
+    super::work_tables::CHECKS,
 ];
 
 /// Games, their entries, and what must survive beside them.

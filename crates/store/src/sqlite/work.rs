@@ -3,6 +3,7 @@
 //! Inputs are apart from what changes, so that a lease rewrites some bytes and no blob. Nothing is
 //! counted up on a row that many write to. Every change of a copy names the attempt that it saw.
 
+mod checks;
 mod facet;
 mod jobs;
 mod leases;
@@ -11,6 +12,7 @@ mod plan;
 mod reports;
 mod sessions;
 mod sweep;
+mod trust;
 
 use rusqlite::OptionalExtension;
 
@@ -24,13 +26,18 @@ const LEASED: i64 = 1;
 const DONE: i64 = 2;
 const SPLIT: i64 = 3;
 const EXPANDED: i64 = 4;
+const VOID: i64 = 5;
 
 /// The parent of tasks of a plan.
 const NO_PARENT: i64 = -1;
 
-/// Verdicts on results: the counts are those of the task, or came too late for that.
+/// Verdicts on results: the counts are those of the task; they came too late for that; they are
+/// those of another copy; whose they were is shut out; what they were compared with is void.
 const ACCEPTED: i64 = 1;
 const LATE: i64 = 2;
+const SECOND: i64 = 3;
+const REJECTED: i64 = 4;
+const OBSOLETE: i64 = 5;
 
 /// The state of a job that was deleted, of which only tasks are left.
 const DELETED: i64 = 7;
@@ -49,6 +56,7 @@ impl Writer {
             WorkJob::EndPlan(it) => it.answer = Some(Ok(self.end_plan(&it.question)?)),
             WorkJob::Fold(it) => it.answer = Some(Ok(self.fold_task(&it.question)?)),
             WorkJob::End(it) => it.answer = Some(Ok(self.end_job(&it.question)?)),
+            WorkJob::Check(it) => it.answer = Some(Ok(self.check_job(&it.question)?)),
             WorkJob::OpenSession(it) => it.answer = Some(Ok(self.open_session(&it.question)?)),
             WorkJob::Lease(it) => it.answer = Some(Ok(self.lease(&it.question)?)),
             WorkJob::Renew(it) => it.answer = Some(Ok(self.renew(&it.question)?)),

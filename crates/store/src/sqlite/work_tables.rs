@@ -107,6 +107,71 @@ CREATE TABLE perft_sessions (
 CREATE INDEX perft_sessions_by_time ON perft_sessions (is_open, expires_us);
 ";
 
+/// What makes a total trustworthy: copies of tasks, tasks that count again, disputes, and who was
+/// shut out.
+///
+/// A copy may be leased by nobody who is barred from its task: the triggers hold that, as the
+/// indexes hold that two counts of a task are of two credentials.
+pub(super) const CHECKS: &str = "
+-- How many counts of each task are wanted.
+ALTER TABLE perft_jobs ADD COLUMN copies INTEGER NOT NULL DEFAULT 1;
+-- Whether a task is never replaced by its children, so that each position has one who counted it.
+ALTER TABLE perft_jobs ADD COLUMN is_whole INTEGER NOT NULL DEFAULT 0;
+-- 0 counts positions of the plan, 1 counts some of them again, 2 is asked in a dispute.
+ALTER TABLE perft_inputs ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;
+-- Which positions of the plan these are, or what the dispute asks, for the caller.
+ALTER TABLE perft_inputs ADD COLUMN note BLOB NOT NULL DEFAULT X'';
+ALTER TABLE perft_copies ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE perft_copies ADD COLUMN positions INTEGER NOT NULL DEFAULT 0;
+-- The only one who may count it, and until when.
+ALTER TABLE perft_copies ADD COLUMN only_credential_id INTEGER;
+ALTER TABLE perft_copies ADD COLUMN deadline_us INTEGER;
+UPDATE perft_copies SET positions = coalesce((SELECT positions FROM perft_inputs i
+    WHERE i.job_id = perft_copies.job_id AND i.task = perft_copies.task), 0);
+-- Of what is accepted: whether positions to count again were drawn from it. Of anything else: 1
+-- where it was compared and agrees, 2 where it differs.
+ALTER TABLE perft_results ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;
+-- How many positions agreed.
+ALTER TABLE perft_results ADD COLUMN agreed INTEGER NOT NULL DEFAULT 0;
+
+CREATE INDEX perft_done ON perft_copies (job_id, credential_id, kind, positions) WHERE state = 2;
+CREATE INDEX perft_deadlines ON perft_copies (deadline_us) WHERE deadline_us IS NOT NULL;
+-- Two counts of a task that are good are of two credentials.
+CREATE UNIQUE INDEX perft_witnesses ON perft_results (job_id, task, credential_id)
+    WHERE verdict IN (1, 3);
+CREATE INDEX perft_unsettled ON perft_results (job_id, verdict, task, attempt) WHERE settled <> 1;
+
+-- Who may not count a task, since the count that it is compared with is theirs.
+CREATE TABLE perft_barred (
+    job_id INTEGER NOT NULL,
+    task INTEGER NOT NULL,
+    credential_id INTEGER NOT NULL,
+    PRIMARY KEY (job_id, task, credential_id)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER perft_copies_barred BEFORE UPDATE OF credential_id ON perft_copies
+WHEN NEW.state IN (1, 2) AND NEW.kind > 0 BEGIN
+    SELECT RAISE(ROLLBACK, 'the credential is barred from the task')
+    WHERE EXISTS (SELECT 1 FROM perft_barred b WHERE b.job_id = NEW.job_id
+        AND b.task = NEW.task AND b.credential_id = NEW.credential_id);
+END;
+
+CREATE TABLE perft_disputes (
+    job_id INTEGER NOT NULL,
+    dispute INTEGER NOT NULL,
+    is_settled INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (job_id, dispute)
+) STRICT, WITHOUT ROWID;
+
+-- Whose counts are not taken any more.
+CREATE TABLE perft_shut_out (
+    credential_id INTEGER PRIMARY KEY REFERENCES perft_credentials,
+    job_id INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    time_us INTEGER NOT NULL
+) STRICT;
+";
+
 /// Tasks of children of the positions of another task, which get numbers of their own that begin
 /// at 0. The parent of tasks of a plan is -1. A copy has the state 4 while its task is replaced by
 /// tasks of its children that are not all counted.

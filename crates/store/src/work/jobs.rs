@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use super::checks::TaskKind;
 use crate::error::{Fault, InvalidField};
 
 /// The name of a job within its platform.
@@ -29,6 +30,10 @@ pub struct NewJob {
     pub create_us: i64,
     /// How long it is kept after its end, in microseconds.
     pub keep_us: i64,
+    /// How many counts of each task are wanted, each of another credential.
+    pub copies: u32,
+    /// Whether a task is never replaced by children of its positions.
+    pub is_whole: bool,
     /// How many jobs of the platform may be under way, this one included.
     pub under_way_max: usize,
     /// How many jobs the platform may have, this one included.
@@ -259,6 +264,14 @@ pub struct StoredTask {
     pub counts: Option<Vec<u8>>,
     /// How many times a table was asked for them.
     pub probes: i64,
+    /// What it is for.
+    pub kind: TaskKind,
+    /// What the caller knows it by, where it counts no positions of the plan.
+    pub note: Vec<u8>,
+    /// Whose counts were accepted; empty where none were.
+    pub credential: String,
+    /// The number of the attempt whose counts were accepted; 0 where none were.
+    pub attempt: i64,
 }
 
 /// How far a job is.

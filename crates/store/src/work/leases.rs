@@ -54,6 +54,8 @@ pub struct LeasedTask {
     pub lease: Lease,
     /// What the task costs, in seconds of one thread.
     pub cost: f64,
+    /// Whether it may be replaced by its parts: nobody else has counted it or is at it.
+    pub can_split: bool,
 }
 
 /// What a session has leased.
@@ -184,6 +186,8 @@ pub struct Swept {
     pub sessions: usize,
     /// The leases that were taken back from them.
     pub leases: usize,
+    /// The tasks that nobody counted in the time that there was.
+    pub overdue: usize,
     /// Whether there is more to do at once.
     pub more: bool,
 }

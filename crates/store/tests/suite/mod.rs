@@ -112,6 +112,12 @@ macro_rules! store_tests {
             one_process_plans_a_job
             a_job_without_tasks_is_counted
             leases_each_task_once
+            counts_copies_by_different_credentials
+            says_how_many_credentials_are_needed
+            lets_nobody_count_what_is_compared_with_theirs
+            voids_what_a_liar_has_counted
+            gives_up_what_a_side_does_not_answer
+            keeps_what_differs_from_what_was_accepted
             takes_each_count_once
             a_late_count_is_kept_to_be_compared
             a_count_of_a_lost_lease_is_taken_while_nobody_has_it

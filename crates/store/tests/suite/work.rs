@@ -2,14 +2,16 @@
 
 use referee_store::{
     Claim, ClaimedJob, Counting, Dispute, Fold, JobKey, JobRow, JobState, Lease, LeaseRequest,
-    Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal, Reported, SessionToken, SplitPart,
-    Store, Stretch, TaskReport,
+    Leases, NewJob, NewSession, NewTask, Opened, PlannedJob, Renewal, Reported, SessionToken,
+    SplitPart, Store, Stretch, TaskReport,
 };
 use tokio::sync::{Mutex, MutexGuard};
 
+mod checks;
 mod children;
 mod jobs;
 
+pub(crate) use checks::*;
 pub(crate) use children::*;
 pub(crate) use jobs::*;
 
@@ -36,6 +38,8 @@ fn new_job(platform: &str, job: &str) -> NewJob {
         spec: b"spec".to_vec(),
         create_us: 10,
         keep_us: FAR_US,
+        copies: 1,
+        is_whole: false,
         under_way_max: 3,
         jobs_max: 5,
     }
@@ -99,7 +103,7 @@ async fn open_as(store: &dyn Store, name: u8, credential: &str, expires_us: i64)
         expires_us,
         sessions_max: 10_000,
     };
-    assert_eq!(store.open_session(session).await, Ok(true));
+    assert_eq!(store.open_session(session).await, Ok(Opened::Open));
     token(name)
 }
 

@@ -16,7 +16,7 @@ use crate::position::castling_mode;
 pub(crate) struct PerftArguments {
     /// How many plies to count. Range: 0 to 40.
     #[arg(
-        required_unless_present = "suite",
+        required_unless_present_any = ["suite", "export", "verify"],
         value_parser = clap::value_parser!(u32).range(0..=i64::from(limits::DEPTH_MAX))
     )]
     pub(super) depth: Option<u32>,
@@ -108,6 +108,56 @@ pub(crate) struct PerftArguments {
     /// Lets workers count without their hash tables: the total is then certain, and comes later.
     #[arg(long, requires = "server")]
     pub(super) without_table: bool,
+    /// How many times each position is counted, by workers of as many credentials. Range: 1 to 3.
+    #[arg(
+        long,
+        value_name = "COUNTS",
+        requires = "server",
+        value_parser = clap::value_parser!(u32).range(1..=3)
+    )]
+    pub(super) redundancy: Option<u32>,
+    /// The share of the positions that is counted again by workers of another credential, such as
+    /// 0.01. Range: 0 to 1.
+    #[arg(long, value_name = "SHARE", requires = "server", value_parser = read_share)]
+    pub(super) recheck: Option<f64>,
+    /// Writes the record of a job on the server, such as `perftJobs/start-9`: every position with
+    /// its count, chained and signed.
+    #[arg(
+        long,
+        value_name = "JOB",
+        requires = "server",
+        conflicts_with_all = ["depth", "suite", "verify", "detach"]
+    )]
+    pub(super) export: Option<String>,
+    /// Where the record goes; the file must not be there yet. Default: the standard output.
+    #[arg(long, short, value_name = "FILE", requires = "export")]
+    pub(super) output: Option<PathBuf>,
+    /// Checks the record of a job, as `--export` writes it, without a server; `-` is the standard
+    /// input. The tree is cut again, and a random share of the positions counted again by other
+    /// means.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["depth", "suite", "server", "hash", "checkpoint"]
+    )]
+    pub(super) verify: Option<String>,
+    /// The share of the positions that is counted again. Range: 0 to 1. Default: 0.01.
+    #[arg(long, value_name = "SHARE", requires = "verify", value_parser = read_share)]
+    pub(super) sample: Option<f64>,
+    /// Counts all positions again.
+    #[arg(long, requires = "verify", conflicts_with = "sample")]
+    pub(super) all: bool,
+    /// What the choice of positions begins with: the same number chooses the same ones. Default: by
+    /// chance.
+    #[arg(long, value_name = "NUMBER", requires = "verify")]
+    pub(super) seed: Option<u64>,
+    /// The public key that the record must be signed with: 64 hexadecimal digits, base64, or a PEM
+    /// file.
+    #[arg(long, short = 'k', value_name = "KEY", requires = "verify")]
+    pub(super) public_key: Option<String>,
+    /// Refuses a record that is not signed.
+    #[arg(long, requires = "verify")]
+    pub(super) require_signature: bool,
     /// Passes over counts of a suite above so many nodes.
     #[arg(
         long,
@@ -134,6 +184,14 @@ fn read_hash(text: &str) -> Result<Hash, String> {
     text.parse()
         .map(Hash::Mib)
         .map_err(|_| "it is neither a number of MiB nor `auto`".to_owned())
+}
+
+fn read_share(text: &str) -> Result<f64, String> {
+    let share = text
+        .parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "it is no number from 0 to 1".to_owned())
 }
 
 impl Hash {

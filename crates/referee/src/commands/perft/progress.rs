@@ -148,7 +148,16 @@ impl View {
 
 /// Says how far a job is, with as many workers in sight.
 fn describe(progress: &v1::PerftProgress, workers: usize) -> String {
+    let needed = progress.credentials_needed;
     let left = match &progress.remaining {
+        _ if needed > 0 => {
+            let what = if needed == 1 {
+                "credential"
+            } else {
+                "credentials"
+            };
+            format!("needs workers of {needed} more {what}")
+        }
         _ if workers == 0 => "no worker is there: start one with `referee worker`".to_owned(),
         Some(time) => format!("{} s left", time.seconds),
         None => "time left unknown".to_owned(),

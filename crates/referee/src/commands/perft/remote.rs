@@ -111,6 +111,8 @@ impl<'a> Job<'a> {
                 }),
                 depth,
                 without_table: arguments.without_table,
+                redundancy: arguments.redundancy.unwrap_or_default(),
+                recheck_share: arguments.recheck.unwrap_or_default(),
                 ..v1::PerftJob::default()
             }),
             perft_job_id: String::new(),
@@ -284,6 +286,11 @@ fn print(
             "{} reports disagreed with counts that were accepted: the total is in doubt",
             job.disagreements
         ));
+    }
+    if let Some(trust) = &job.trust
+        && (arguments.redundancy.is_some() || arguments.recheck.is_some())
+    {
+        tell(&trust.text);
     }
     let count = output::Count {
         position,

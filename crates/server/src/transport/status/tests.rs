@@ -83,6 +83,14 @@ fn errors() -> Vec<ServiceError> {
             generator: "fast-0".to_owned(),
             known: vec!["fast-1", "fast-2"],
         },
+        ServiceError::PerftCredentialsRequired {
+            field: "perft_job.redundancy",
+        },
+        ServiceError::WorkerShutOut {
+            credential: "default/w1".to_owned(),
+            reason: "counted 7 paths".to_owned(),
+        },
+        ServiceError::PerftJobNotCounted { name: name() },
         ServiceError::SlowConsumer,
         ServiceError::overloaded(),
         ServiceError::DeadlineExceeded,

@@ -3,19 +3,19 @@
 use crate::ack::{Ack, Read};
 use crate::error::Fault;
 use crate::job::{
-    HoldClaim, Job, JobClaim, JobEnding, PlanEnding, ReportRefusal, SessionEnd, SweepTime,
-    TaskAddition, TaskFold, WorkJob,
+    HoldClaim, Job, JobCheck, JobClaim, JobEnding, PlanEnding, ReportRefusal, SessionEnd,
+    SweepTime, TaskAddition, TaskFold, WorkJob,
 };
 use crate::work::{
-    Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress,
-    JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob,
-    Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Stretch, Swept, TaskReport,
-    Unfinished, Work, WorkCensus,
+    Check, Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage,
+    JobProgress, JobRow, JobState, JobTrust, Lease, LeaseRequest, Leases, NewJob, NewSession,
+    NewTask, Opened, PlannedJob, Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask,
+    Stretch, Swept, TaskReport, Uncompared, Unfinished, Work, WorkCensus,
 };
 use crate::{check, limits};
 
 use super::super::SqliteStore;
-use super::look;
+use super::{look, trust};
 
 /// What a write costs in the queue.
 const FIXED: usize = check::FIXED_BYTES;
@@ -97,7 +97,18 @@ impl Work for SqliteStore {
         })
     }
 
-    fn open_session(&self, session: NewSession) -> Ack<bool, Fault> {
+    fn check_job(&self, claim: Claim, check: Check) -> Ack<bool, Fault> {
+        if let Err(invalid) = check::job_check(&check) {
+            return Box::pin(std::future::ready(Err(refused(&invalid))));
+        }
+        let bytes = limits::TASKS_BYTES_MAX;
+        self.committer
+            .write(JobCheck { claim, check }, bytes, |it| {
+                Job::Work(WorkJob::Check(it))
+            })
+    }
+
+    fn open_session(&self, session: NewSession) -> Ack<Opened, Fault> {
         if let Err(invalid) = check::new_session(&session) {
             return Box::pin(std::future::ready(Err(refused(&invalid))));
         }
@@ -204,6 +215,26 @@ impl Work for SqliteStore {
     fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>> {
         self.readers
             .read(move |connection| look::expanded(connection, job))
+    }
+
+    fn undrawn(&self, job: i64, first: i64) -> Read<'_, Vec<StoredTask>> {
+        self.readers
+            .read(move |connection| trust::undrawn(connection, job, first))
+    }
+
+    fn uncompared(&self, job: i64, after: (i64, i64)) -> Read<'_, Vec<Uncompared>> {
+        self.readers
+            .read(move |connection| trust::uncompared(connection, job, after))
+    }
+
+    fn dispute_tasks(&self, job: i64) -> Read<'_, Vec<StoredTask>> {
+        self.readers
+            .read(move |connection| trust::dispute_tasks(connection, job))
+    }
+
+    fn trust(&self, job: i64) -> Read<'_, JobTrust> {
+        self.readers
+            .read(move |connection| trust::trust(connection, job))
     }
 
     fn late_counts(&self, job: i64, task: i64) -> Read<'_, Vec<Vec<u8>>> {

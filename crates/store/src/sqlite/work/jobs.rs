@@ -55,7 +55,8 @@ impl Writer {
             .connection
             .prepare_cached(
                 "INSERT INTO perft_jobs (platform_id, name, request_id, content_hash, spec, state, \
-                 create_us, keep_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                 create_us, keep_us, copies, is_whole) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?
             .insert(params![
                 platform,
@@ -66,6 +67,8 @@ impl Writer {
                 JobState::Planning as i64,
                 job.create_us,
                 job.keep_us,
+                job.copies,
+                job.is_whole,
             ])?;
         Ok(Ok(look::row(&self.connection, id)?))
     }

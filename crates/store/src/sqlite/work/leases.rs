@@ -6,7 +6,9 @@ use rusqlite::{OptionalExtension, params};
 
 use super::super::writer::Writer;
 use super::{LEASED, OPEN};
-use crate::limits::{LEASES_PER_SESSION_MAX, REPORTS_REFUSED_PER_SESSION_MAX};
+use crate::limits::{
+    EXPANDED_POSITIONS_MAX, LEASES_PER_SESSION_MAX, REPORTS_REFUSED_PER_SESSION_MAX,
+};
 use crate::work::{JobState, Lease, LeaseRequest, LeasedTask, Leases, Renewal, Renewed};
 
 impl Writer {
@@ -70,10 +72,13 @@ impl Writer {
         let picked: Vec<(i64, i64)> = self
             .connection
             .prepare_cached(
-                "SELECT task, copy FROM perft_copies c WHERE job_id = ?1 AND state = 0 \
+                "SELECT task, min(copy) FROM perft_copies c WHERE job_id = ?1 AND state = 0 \
+                 AND (only_credential_id IS NULL OR only_credential_id = ?2) \
                  AND NOT EXISTS (SELECT 1 FROM perft_copies o WHERE o.job_id = c.job_id \
                  AND o.task = c.task AND o.state IN (1, 2) AND o.credential_id = ?2) \
-                 ORDER BY turn, task LIMIT ?3",
+                 AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM perft_barred b \
+                 WHERE b.job_id = c.job_id AND b.task = c.task AND b.credential_id = ?2)) \
+                 GROUP BY turn, task ORDER BY turn, task LIMIT ?3",
             )?
             .query_map(params![job, credential, limit as i64], |row| {
                 Ok((row.get(0)?, row.get(1)?))
@@ -81,7 +86,9 @@ impl Writer {
             .collect::<rusqlite::Result<_>>()?;
         let mut update = self.connection.prepare_cached(
             "UPDATE perft_copies SET state = ?4, session_id = ?5, credential_id = ?6, \
-             attempt = attempt + 1 WHERE job_id = ?1 AND task = ?2 AND copy = ?3 AND state = ?7 \
+             attempt = 1 + (SELECT max(o.attempt) FROM perft_copies o \
+             WHERE o.job_id = ?1 AND o.task = ?2) \
+             WHERE job_id = ?1 AND task = ?2 AND copy = ?3 AND state = ?7 \
              RETURNING attempt, cost",
         )?;
         let mut leased = Vec::new();
@@ -90,7 +97,12 @@ impl Writer {
             let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
             if let Some((attempt, cost)) = update.query_row(values, read).optional()? {
                 let lease = Lease { job, task, attempt };
-                leased.push(LeasedTask { lease, cost });
+                let can_split = false;
+                leased.push(LeasedTask {
+                    lease,
+                    cost,
+                    can_split,
+                });
             }
         }
         Ok(leased)
@@ -126,7 +138,11 @@ impl Writer {
         let leases: Vec<(LeasedTask, bool)> = self
             .connection
             .prepare_cached(
-                "SELECT c.job_id, c.task, c.attempt, c.cost, coalesce(j.state = ?2, 0) \
+                "SELECT c.job_id, c.task, c.attempt, c.cost, coalesce(j.state = ?2, 0), \
+                 c.kind = 0 AND NOT EXISTS (SELECT 1 FROM perft_copies o \
+                 WHERE o.job_id = c.job_id AND o.task = c.task AND o.copy <> c.copy \
+                 AND o.state <> 0) AND NOT (coalesce(j.is_whole, 0) \
+                 AND c.positions <= ?4) \
                  FROM perft_copies c LEFT JOIN perft_jobs j USING (job_id) \
                  WHERE c.session_id = ?1 AND c.state = 1 ORDER BY c.job_id, c.task LIMIT ?3",
             )?
@@ -134,7 +150,8 @@ impl Writer {
                 params![
                     session,
                     JobState::Running as i64,
-                    LEASES_PER_SESSION_MAX as i64
+                    LEASES_PER_SESSION_MAX as i64,
+                    EXPANDED_POSITIONS_MAX as i64
                 ],
                 |row| {
                     let lease = Lease {
@@ -142,8 +159,12 @@ impl Writer {
                         task: row.get(1)?,
                         attempt: row.get(2)?,
                     };
-                    let cost = row.get(3)?;
-                    Ok((LeasedTask { lease, cost }, row.get(4)?))
+                    let task = LeasedTask {
+                        lease,
+                        cost: row.get(3)?,
+                        can_split: row.get(5)?,
+                    };
+                    Ok((task, row.get(4)?))
                 },
             )?
             .collect::<rusqlite::Result<_>>()?;

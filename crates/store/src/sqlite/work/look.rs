@@ -1,13 +1,13 @@
 //! What is read of jobs, tasks and sessions.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
 use super::super::fault::damaged;
 use super::{ACCEPTED, DELETED, EXPANDED, LATE, LEASED, NO_PARENT, OPEN};
 use crate::limits::{COUNTED_TASKS_MAX, LEASES_PER_SESSION_MAX, PAGE_BYTES};
 use crate::work::{
     JobCursor, JobKey, JobPage, JobProgress, JobRow, JobState, Lease, SessionRow, SessionToken,
-    StoredTask, Stretch, WorkCensus,
+    StoredTask, Stretch, TaskKind, WorkCensus,
 };
 
 /// What is read of a job, in the order of [`read_row`].
@@ -157,10 +157,12 @@ pub(super) fn census(connection: &Connection, now_us: i64) -> rusqlite::Result<W
 }
 
 /// What is read of a task, in the order of [`read_task`].
-const TASK: &str = "SELECT i.job_id, i.task, i.first, i.positions, i.rest, i.bytes, r.counts, \
-    coalesce(r.probes, 0), i.parent FROM perft_inputs i";
+pub(super) const TASK: &str = "i.job_id, i.task, i.first, i.positions, i.rest, i.bytes, \
+    r.counts, coalesce(r.probes, 0), i.kind, i.note, coalesce((SELECT name FROM perft_credentials \
+    WHERE credential_id = r.credential_id), ''), coalesce(r.attempt, 0), i.parent";
 
-fn read_task(row: &Row<'_>) -> rusqlite::Result<StoredTask> {
+pub(super) fn read_task(row: &Row<'_>) -> rusqlite::Result<StoredTask> {
+    let kind = row.get(8)?;
     Ok(StoredTask {
         job: row.get(0)?,
         task: row.get(1)?,
@@ -170,7 +172,12 @@ fn read_task(row: &Row<'_>) -> rusqlite::Result<StoredTask> {
         bytes: row.get(5)?,
         counts: row.get(6)?,
         probes: row.get(7)?,
-        parent: Some(row.get(8)?).filter(|&parent| parent != NO_PARENT),
+        kind: TaskKind::from_number(kind)
+            .ok_or_else(|| damaged(format_args!("a task has the kind {kind}")))?,
+        note: row.get(9)?,
+        credential: row.get(10)?,
+        attempt: row.get(11)?,
+        parent: Some(row.get(12)?).filter(|&parent| parent != NO_PARENT),
     })
 }
 
@@ -179,7 +186,7 @@ pub(super) fn tasks(
     leases: &[Lease],
 ) -> rusqlite::Result<Vec<StoredTask>> {
     let mut statement = connection.prepare_cached(&format!(
-        "{TASK} LEFT JOIN perft_results r ON r.job_id = i.job_id AND r.task = i.task \
+        "SELECT {TASK} FROM perft_inputs i LEFT JOIN perft_results r ON r.job_id = i.job_id AND r.task = i.task \
          AND r.verdict = ?3 WHERE i.job_id = ?1 AND i.task = ?2"
     ))?;
     let mut found = Vec::new();
@@ -195,13 +202,17 @@ pub(super) fn counted(
     stretch: Stretch,
 ) -> rusqlite::Result<Vec<StoredTask>> {
     let mut statement = connection.prepare_cached(&format!(
-        "{TASK} JOIN perft_results r ON r.job_id = i.job_id AND r.task = i.task \
-         AND r.verdict = ?5 WHERE i.job_id = ?1 AND i.parent = ?2 AND i.first >= ?3 \
-         AND i.first < ?4 ORDER BY i.first"
+        "SELECT {TASK} FROM perft_inputs i JOIN perft_results r ON r.job_id = i.job_id \
+         AND r.task = i.task AND r.verdict = ?5 WHERE i.job_id = ?1 AND i.parent = ?2 \
+         AND i.first >= ?3 AND i.first < ?4 AND i.kind = 0 ORDER BY i.first"
     ))?;
     let parent = stretch.parent.unwrap_or(NO_PARENT);
     let values = [stretch.job, parent, stretch.first, stretch.end, ACCEPTED];
-    let mut rows = statement.query(values)?;
+    read_page(statement.query(values)?)
+}
+
+/// Reads tasks up to the size of a page.
+pub(super) fn read_page(mut rows: Rows<'_>) -> rusqlite::Result<Vec<StoredTask>> {
     let (mut page, mut bytes) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         let task = read_task(row)?;
@@ -218,7 +229,7 @@ pub(super) fn expanded(connection: &Connection, job: i64) -> rusqlite::Result<Op
     // Children have higher numbers than what they replaced.
     connection
         .prepare_cached(&format!(
-            "{TASK} LEFT JOIN perft_results r ON r.job_id = i.job_id AND r.task = i.task \
+            "SELECT {TASK} FROM perft_inputs i LEFT JOIN perft_results r ON r.job_id = i.job_id AND r.task = i.task \
              AND r.verdict = ?2 WHERE i.job_id = ?1 AND i.task = (SELECT max(task) \
              FROM perft_copies WHERE job_id = ?1 AND state = {EXPANDED})"
         ))?

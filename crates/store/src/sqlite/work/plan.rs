@@ -30,7 +30,12 @@ impl Writer {
             .query_row([job], |row| row.get(0))?;
         let Some(first) = first else { return Ok(false) };
         let end = first.saturating_add(limit as i64);
-        for table in ["perft_inputs", "perft_copies", "perft_results"] {
+        for table in [
+            "perft_inputs",
+            "perft_copies",
+            "perft_results",
+            "perft_barred",
+        ] {
             let sql = format!("DELETE FROM {table} WHERE job_id = ?1 AND task < ?2");
             self.change(&sql, [job, end])?;
         }
@@ -45,9 +50,10 @@ impl Writer {
         if !self.is_claimed(*claim, JobState::Planning)? {
             return Ok(false);
         }
+        let copies = self.copies(claim.job)?;
         let first = self.number_tasks(claim.job, tasks.len())?;
         for (number, task) in (first..).zip(tasks) {
-            self.insert_task((claim.job, NO_PARENT), number, task)?;
+            self.insert_task((claim.job, NO_PARENT), number, task, copies)?;
         }
         Ok(true)
     }
@@ -61,12 +67,27 @@ impl Writer {
             .query_row([job, count as i64], |row| row.get(0))
     }
 
-    /// Inserts a task of a job, and of a parent in it, with one copy that is open.
+    /// How many counts are wanted of each task of a job.
+    pub(super) fn copies(&self, job: i64) -> rusqlite::Result<i64> {
+        self.connection
+            .prepare_cached("SELECT copies FROM perft_jobs WHERE job_id = ?1")?
+            .query_row([job], |row| row.get(0))
+    }
+
+    /// Whether nobody may count only children of the positions of a job's task.
+    pub(super) fn is_whole(&self, job: i64) -> rusqlite::Result<bool> {
+        self.connection
+            .prepare_cached("SELECT is_whole FROM perft_jobs WHERE job_id = ?1")?
+            .query_row([job], |row| row.get(0))
+    }
+
+    /// Inserts a task of a job, and of a parent in it, with copies that are open.
     pub(super) fn insert_task(
         &self,
         (job, parent): (i64, i64),
         number: i64,
         task: &NewTask,
+        copies: i64,
     ) -> rusqlite::Result<()> {
         self.change(
             "INSERT INTO perft_inputs (job_id, task, parent, first, positions, rest, bytes) \
@@ -81,11 +102,26 @@ impl Writer {
                 task.bytes
             ],
         )?;
-        self.change(
-            "INSERT INTO perft_copies (job_id, task, copy, state, turn, cost) \
-             VALUES (?1, ?2, 0, ?3, ?4, ?5)",
-            params![job, number, OPEN, i64::from(!task.is_urgent), task.cost],
-        )?;
+        // Children are no positions of the plan.
+        let positions = match parent {
+            NO_PARENT => task.positions,
+            _ => 0,
+        };
+        for copy in 0..copies {
+            self.change(
+                "INSERT INTO perft_copies (job_id, task, copy, state, turn, cost, positions) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![
+                    job,
+                    number,
+                    copy,
+                    OPEN,
+                    i64::from(!task.is_urgent),
+                    task.cost,
+                    positions
+                ],
+            )?;
+        }
         Ok(())
     }
 

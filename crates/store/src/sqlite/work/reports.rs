@@ -4,82 +4,81 @@ use rusqlite::{OptionalExtension, params};
 
 use super::super::writer::Writer;
 use super::sessions::Found;
-use super::{ACCEPTED, DONE, EXPANDED, LATE, LEASED, OPEN, SPLIT};
+use super::{ACCEPTED, DONE, EXPANDED, LATE, LEASED, OPEN, SECOND, SPLIT, VOID};
 use crate::job::{ReportRefusal, TaskFold};
-use crate::work::{Counting, JobState, NewTask, Reported, SplitPart, TaskReport};
+use crate::work::{Counting, JobState, NewTask, Reported, SplitPart, TaskKind, TaskReport};
 
-/// The copy of a task that a report is about.
+/// A copy of a task that a report is about.
 struct Copy {
+    copy: i64,
     state: i64,
     attempt: i64,
     cost: f64,
     rest: u32,
     parent: i64,
+    kind: i64,
+    credential: Option<i64>,
     is_of_session: bool,
+}
+
+impl Copy {
+    /// Whether nothing more is to be counted of it.
+    fn is_settled(&self) -> bool {
+        !matches!(self.state, OPEN | LEASED | EXPANDED)
+    }
 }
 
 impl Writer {
     pub(super) fn report(&self, report: &TaskReport) -> rusqlite::Result<Reported> {
         let lease = report.lease;
-        let (Some(session), Some(copy)) =
-            (self.find_session(report.token)?, self.find_copy(report)?)
-        else {
+        let Some(session) = self.find_session(report.token)? else {
             return Ok(Reported::Unwanted);
         };
-        let is_known = match copy.state {
-            DONE | SPLIT => true,
-            // The children are known, the task is not yet.
-            EXPANDED => matches!(report.counting, Counting::Children { .. }),
-            _ => false,
-        };
-        if is_known {
+        let copies = self.find_copies(report)?;
+        let copy = copies.iter().find(|copy| copy.attempt == lease.attempt);
+        if copies.is_empty() || self.shut_out(session.credential)?.is_some() {
+            return Ok(Reported::Unwanted);
+        }
+        if copy.is_some_and(|copy| copy.state == VOID) {
+            return Ok(Reported::Unwanted);
+        }
+        // The children are known, the task is not yet.
+        let is_expanded = copies.iter().any(|copy| copy.state == EXPANDED);
+        if is_expanded && matches!(report.counting, Counting::Children { .. }) {
+            return Ok(Reported::Known);
+        }
+        if copy.map_or(copies.iter().all(Copy::is_settled), Copy::is_settled) {
+            self.keep_other(report, &session)?;
             return Ok(Reported::Known);
         }
         let is_running = self
             .connection
             .prepare_cached("SELECT 1 FROM perft_jobs WHERE job_id = ?1 AND state = ?2")?
             .exists([lease.job, JobState::Running as i64])?;
-        if !is_running || lease.attempt > copy.attempt {
+        let newest = copies.iter().map(|copy| copy.attempt).max();
+        if !is_running || Some(lease.attempt) > newest {
             return Ok(Reported::Unwanted);
         }
-        // One that lost its lease is as good as long as nobody else has got it.
-        let is_current = lease.attempt == copy.attempt
-            && copy.state != EXPANDED
-            && (copy.is_of_session || copy.state == OPEN);
-        if !is_current {
+        // One that lost its lease is as good as long as nobody else has got it, and its credential
+        // has no other copy of the task.
+        let has_other = |copy: &Copy| {
+            copies.iter().any(|other| {
+                other.copy != copy.copy
+                    && matches!(other.state, LEASED | DONE)
+                    && other.credential == Some(session.credential)
+            })
+        };
+        let current = copy.filter(|copy| {
+            copy.state != EXPANDED
+                && (copy.is_of_session || (copy.state == OPEN && !has_other(copy)))
+        });
+        let Some(copy) = current else {
             if let Counting::Whole { counts } = &report.counting {
                 self.insert_result(report, &session, LATE, lease.task, counts)?;
             }
             return Ok(Reported::Late);
-        }
-        match &report.counting {
-            Counting::Whole { counts } => {
-                self.settle_copy(report, &session, DONE)?;
-                self.insert_result(report, &session, ACCEPTED, lease.task, counts)?;
-                self.change(
-                    "UPDATE perft_sessions SET tasks_done = tasks_done + 1 WHERE session_id = ?1",
-                    [session.id],
-                )?;
-            }
-            Counting::Split { parts }
-                if matches!(&parts[..], [] | [SplitPart { counts: None, .. }]) =>
-            {
-                self.settle_copy(report, &session, OPEN)?;
-            }
-            Counting::Split { parts } => {
-                self.settle_copy(report, &session, SPLIT)?;
-                self.replace(report, &session, &copy, parts)?;
-            }
-            Counting::Children { rest, parts } => {
-                self.settle_copy(report, &session, EXPANDED)?;
-                let copy = Copy {
-                    rest: *rest,
-                    parent: lease.task,
-                    ..copy
-                };
-                self.replace(report, &session, &copy, parts)?;
-            }
-        }
+        };
+        self.take(report, &session, copy, &copies)?;
         self.note_counted(lease.job)?;
         let has_late = self
             .connection
@@ -90,27 +89,134 @@ impl Writer {
         Ok(Reported::Accepted { has_late })
     }
 
-    fn find_copy(&self, report: &TaskReport) -> rusqlite::Result<Option<Copy>> {
+    /// Takes what was reported of a copy by the attempt that holds it.
+    fn take(
+        &self,
+        report: &TaskReport,
+        session: &Found,
+        copy: &Copy,
+        copies: &[Copy],
+    ) -> rusqlite::Result<()> {
+        let lease = report.lease;
+        match &report.counting {
+            Counting::Whole { counts } => {
+                self.settle_copy(report, session, DONE)?;
+                let verdict = self.next_verdict(lease.job, lease.task)?;
+                self.insert_result(report, session, verdict, lease.task, counts)?;
+                self.change(
+                    "UPDATE perft_sessions SET tasks_done = tasks_done + 1 WHERE session_id = ?1",
+                    [session.id],
+                )?;
+                Ok(())
+            }
+            // What others count as a whole, or have counted, stays whole.
+            _ if copy.kind != TaskKind::Count as i64
+                || copies
+                    .iter()
+                    .any(|it| it.copy != copy.copy && it.state != OPEN) =>
+            {
+                self.settle_copy(report, session, OPEN)
+            }
+            Counting::Split { parts }
+                if matches!(&parts[..], [] | [SplitPart { counts: None, .. }]) =>
+            {
+                self.settle_copy(report, session, OPEN)
+            }
+            Counting::Split { parts } => {
+                self.change(
+                    "UPDATE perft_copies SET state = ?3, session_id = NULL, credential_id = NULL \
+                     WHERE job_id = ?1 AND task = ?2",
+                    [lease.job, lease.task, SPLIT],
+                )?;
+                let copies = self.copies(lease.job)?;
+                self.replace(report, session, (copy, copies), parts)
+            }
+            // Of what is counted twice it is known who has counted each position.
+            Counting::Children { .. } if self.is_whole(lease.job)? => {
+                self.settle_copy(report, session, OPEN)
+            }
+            Counting::Children { rest, parts } => {
+                self.settle_copy(report, session, EXPANDED)?;
+                let copy = Copy {
+                    rest: *rest,
+                    parent: lease.task,
+                    ..*copy
+                };
+                self.replace(report, session, (&copy, 1), parts)
+            }
+        }
+    }
+
+    /// The verdict on the next count of a task.
+    fn next_verdict(&self, job: i64, task: i64) -> rusqlite::Result<i64> {
+        let is_accepted = self
+            .connection
+            .prepare_cached(
+                "SELECT 1 FROM perft_results WHERE job_id = ?1 AND task = ?2 AND verdict = ?3",
+            )?
+            .exists([job, task, ACCEPTED])?;
+        Ok(if is_accepted { SECOND } else { ACCEPTED })
+    }
+
+    /// Keeps a count of a task that is counted, where it differs: it is compared before the job
+    /// ends. An attempt that has counted otherwise before is kept under its number below 0.
+    fn keep_other(&self, report: &TaskReport, session: &Found) -> rusqlite::Result<()> {
+        let (Counting::Whole { counts }, lease) = (&report.counting, report.lease) else {
+            return Ok(());
+        };
+        let differs = self
+            .connection
+            .prepare_cached(
+                "SELECT 1 FROM perft_results r JOIN perft_jobs j USING (job_id) \
+                 WHERE r.job_id = ?1 AND task = ?2 AND verdict = ?3 AND counts <> ?4 \
+                 AND j.state <= ?5",
+            )?
+            .exists(params![
+                lease.job,
+                lease.task,
+                ACCEPTED,
+                counts,
+                JobState::Counted as i64
+            ])?;
+        if !differs {
+            return Ok(());
+        }
+        let is_first = self
+            .connection
+            .prepare_cached(
+                "SELECT 1 FROM perft_results WHERE job_id = ?1 AND task = ?2 AND attempt = ?3",
+            )?
+            .exists([lease.job, lease.task, lease.attempt])?;
+        let mut kept = report.clone();
+        if is_first {
+            kept.lease.attempt = -lease.attempt;
+        }
+        self.insert_result(&kept, session, LATE, lease.task, counts)
+    }
+
+    fn find_copies(&self, report: &TaskReport) -> rusqlite::Result<Vec<Copy>> {
         let lease = report.lease;
         self.connection
             .prepare_cached(
-                "SELECT c.state, c.attempt, c.cost, i.rest, i.parent, \
-                 coalesce(s.token = ?3, 0) \
-                 FROM perft_copies c JOIN perft_inputs i USING (job_id, task) \
-                 LEFT JOIN perft_sessions s USING (session_id) \
-                 WHERE c.job_id = ?1 AND c.task = ?2 AND c.copy = 0",
+                "SELECT c.state, c.attempt, c.cost, i.rest, coalesce(s.token = ?3, 0), c.copy, \
+                 c.kind, c.credential_id, i.parent FROM perft_copies c JOIN perft_inputs i \
+                 USING (job_id, task) LEFT JOIN perft_sessions s USING (session_id) \
+                 WHERE c.job_id = ?1 AND c.task = ?2",
             )?
-            .query_row(params![lease.job, lease.task, report.token.0], |row| {
+            .query_map(params![lease.job, lease.task, report.token.0], |row| {
                 Ok(Copy {
                     state: row.get(0)?,
                     attempt: row.get(1)?,
                     cost: row.get(2)?,
                     rest: row.get(3)?,
-                    parent: row.get(4)?,
-                    is_of_session: row.get(5)?,
+                    is_of_session: row.get(4)?,
+                    copy: row.get(5)?,
+                    kind: row.get(6)?,
+                    credential: row.get(7)?,
+                    parent: row.get(8)?,
                 })
-            })
-            .optional()
+            })?
+            .collect()
     }
 
     /// Brings the copy of a task to a state by the attempt that is reported.
@@ -124,7 +230,7 @@ impl Writer {
         let credential = (state == DONE).then_some(session.credential);
         self.change(
             "UPDATE perft_copies SET state = ?4, session_id = NULL, credential_id = ?5 \
-             WHERE job_id = ?1 AND task = ?2 AND copy = 0 AND attempt = ?3 AND state IN (?6, ?7)",
+             WHERE job_id = ?1 AND task = ?2 AND attempt = ?3 AND state IN (?6, ?7)",
             params![
                 lease.job,
                 lease.task,
@@ -173,7 +279,7 @@ impl Writer {
         &self,
         report: &TaskReport,
         session: &Found,
-        copy: &Copy,
+        (copy, copies): (&Copy, i64),
         parts: &[SplitPart],
     ) -> rusqlite::Result<()> {
         let job = report.lease.job;
@@ -191,11 +297,11 @@ impl Writer {
                 is_urgent: true,
                 bytes: part.bytes.clone(),
             };
-            self.insert_task((job, copy.parent), number, &task)?;
+            self.insert_task((job, copy.parent), number, &task, copies)?;
             let Some(counts) = &part.counts else { continue };
             self.change(
                 "UPDATE perft_copies SET state = ?3, credential_id = ?4, attempt = ?5 \
-                 WHERE job_id = ?1 AND task = ?2",
+                 WHERE job_id = ?1 AND task = ?2 AND copy = 0",
                 [job, number, DONE, session.credential, report.lease.attempt],
             )?;
             self.insert_result(report, session, ACCEPTED, number, counts)?;
@@ -253,8 +359,8 @@ impl Writer {
         self.connection
             .prepare_cached(
                 "UPDATE perft_copies SET refused = refused + 1 \
-                 WHERE job_id = ?1 AND task = ?2 AND copy = 0 RETURNING refused",
+                 WHERE job_id = ?1 AND task = ?2 AND attempt = ?3 RETURNING refused",
             )?
-            .query_row([lease.job, lease.task], |row| row.get(0))
+            .query_row([lease.job, lease.task, lease.attempt], |row| row.get(0))
     }
 }

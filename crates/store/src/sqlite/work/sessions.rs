@@ -6,7 +6,7 @@ use super::super::writer::Writer;
 use super::{LEASED, OPEN};
 use crate::job::SessionEnd;
 use crate::limits::LEASES_PER_SESSION_MAX;
-use crate::work::{Lease, NewSession, SessionToken};
+use crate::work::{Lease, NewSession, Opened, SessionToken};
 
 /// What is known of a session that is found by its secret.
 pub(super) struct Found {
@@ -17,15 +17,18 @@ pub(super) struct Found {
 }
 
 impl Writer {
-    pub(super) fn open_session(&self, session: &NewSession) -> rusqlite::Result<bool> {
+    pub(super) fn open_session(&self, session: &NewSession) -> rusqlite::Result<Opened> {
+        let credential = self.credential(&session.credential)?;
+        if let Some(reason) = self.shut_out(credential)? {
+            return Ok(Opened::ShutOut { reason });
+        }
         let open: i64 = self
             .connection
             .prepare_cached("SELECT count(*) FROM perft_sessions WHERE is_open = 1")?
             .query_row([], |row| row.get(0))?;
         if open >= session.sessions_max as i64 {
-            return Ok(false);
+            return Ok(Opened::TooMany);
         }
-        let credential = self.credential(&session.credential)?;
         self.change(
             "INSERT INTO perft_sessions (token, credential_id, worker, seen_us, asked_us, \
              expires_us) VALUES (?1, ?2, ?3, ?4, ?4, ?5)",
@@ -37,7 +40,15 @@ impl Writer {
                 session.expires_us
             ],
         )?;
-        Ok(true)
+        Ok(Opened::Open)
+    }
+
+    /// Why a credential is shut out, if it is.
+    pub(super) fn shut_out(&self, credential: i64) -> rusqlite::Result<Option<String>> {
+        self.connection
+            .prepare_cached("SELECT reason FROM perft_shut_out WHERE credential_id = ?1")?
+            .query_row([credential], |row| row.get(0))
+            .optional()
     }
 
     /// Finds a session, open or not.

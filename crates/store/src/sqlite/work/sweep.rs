@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::super::writer::Writer;
-use super::DELETED;
+use super::{DELETED, LEASED, OPEN, VOID};
 use crate::job::SweepTime;
 use crate::limits::{SESSIONS_SWEPT_MAX, TASKS_CLEARED_MAX};
 use crate::work::{JobState, Swept};
@@ -11,6 +11,7 @@ use crate::work::{JobState, Swept};
 impl Writer {
     pub(super) fn sweep(&self, time: SweepTime) -> rusqlite::Result<Swept> {
         let mut swept = self.end_sessions(time.now_us)?;
+        swept.overdue = self.drop_overdue(time.now_us)?;
         self.change(
             "DELETE FROM perft_sessions WHERE session_id IN (SELECT session_id FROM perft_sessions \
              WHERE is_open = 0 AND expires_us < ?1 LIMIT ?2)",
@@ -58,6 +59,22 @@ impl Writer {
         Ok(swept)
     }
 
+    /// Gives up tasks that nobody counted in the time that there was; returns how many.
+    fn drop_overdue(&self, now_us: i64) -> rusqlite::Result<usize> {
+        let jobs: Vec<i64> = self
+            .connection
+            .prepare_cached(
+                "UPDATE perft_copies SET state = ?2, session_id = NULL, credential_id = NULL \
+                 WHERE deadline_us <= ?1 AND state IN (?3, ?4) RETURNING job_id",
+            )?
+            .query_map([now_us, VOID, OPEN, LEASED], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for &job in &jobs {
+            self.note_counted(job)?;
+        }
+        Ok(jobs.len())
+    }
+
     /// Takes out some tasks of a job that needs them no more; returns whether there may be more.
     fn take_out_unwanted(&self) -> rusqlite::Result<bool> {
         let found: Option<(i64, i64)> = self
@@ -75,6 +92,8 @@ impl Writer {
             return Ok(false);
         };
         if !self.take_out_tasks(job, TASKS_CLEARED_MAX)? {
+            let sql = "DELETE FROM perft_disputes WHERE job_id = ?1";
+            self.change(sql, [job])?;
             let sql = if state == DELETED {
                 "DELETE FROM perft_jobs WHERE job_id = ?1"
             } else {

@@ -4,10 +4,10 @@ use crate::ack::{Ack, Read};
 use crate::error::Fault;
 use crate::store::Store;
 use crate::work::{
-    Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress,
-    JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob,
-    Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Stretch, Swept, TaskReport,
-    Unfinished, Work, WorkCensus,
+    Check, Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage,
+    JobProgress, JobRow, JobState, JobTrust, Lease, LeaseRequest, Leases, NewJob, NewSession,
+    NewTask, Opened, PlannedJob, Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask,
+    Stretch, Swept, TaskReport, Uncompared, Unfinished, Work, WorkCensus,
 };
 
 use super::Faulty;
@@ -53,7 +53,11 @@ impl<S: Store> Work for Faulty<S> {
         self.write(move |store| store.end_job(claim, end))
     }
 
-    fn open_session(&self, session: NewSession) -> Ack<bool, Fault> {
+    fn check_job(&self, claim: Claim, check: Check) -> Ack<bool, Fault> {
+        self.write(move |store| store.check_job(claim, check))
+    }
+
+    fn open_session(&self, session: NewSession) -> Ack<Opened, Fault> {
         self.write(move |store| store.open_session(session))
     }
 
@@ -117,6 +121,22 @@ impl<S: Store> Work for Faulty<S> {
 
     fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>> {
         self.store.expanded(job)
+    }
+
+    fn undrawn(&self, job: i64, first: i64) -> Read<'_, Vec<StoredTask>> {
+        self.store.undrawn(job, first)
+    }
+
+    fn uncompared(&self, job: i64, after: (i64, i64)) -> Read<'_, Vec<Uncompared>> {
+        self.store.uncompared(job, after)
+    }
+
+    fn dispute_tasks(&self, job: i64) -> Read<'_, Vec<StoredTask>> {
+        self.store.dispute_tasks(job)
+    }
+
+    fn trust(&self, job: i64) -> Read<'_, JobTrust> {
+        self.store.trust(job)
     }
 
     fn late_counts(&self, job: i64, task: i64) -> Read<'_, Vec<Vec<u8>>> {

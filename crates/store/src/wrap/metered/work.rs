@@ -4,10 +4,10 @@ use crate::ack::{Ack, Read};
 use crate::error::Fault;
 use crate::store::Store;
 use crate::work::{
-    Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress,
-    JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob,
-    Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Stretch, Swept, TaskReport,
-    Unfinished, Work, WorkCensus,
+    Check, Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage,
+    JobProgress, JobRow, JobState, JobTrust, Lease, LeaseRequest, Leases, NewJob, NewSession,
+    NewTask, Opened, PlannedJob, Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask,
+    Stretch, Swept, TaskReport, Uncompared, Unfinished, Work, WorkCensus,
 };
 
 use super::{MayBeFault, Metered, Method};
@@ -59,7 +59,11 @@ impl<S: Store> Work for Metered<S> {
         self.write(Method::EndJob, self.store.end_job(claim, end))
     }
 
-    fn open_session(&self, session: NewSession) -> Ack<bool, Fault> {
+    fn check_job(&self, claim: Claim, check: Check) -> Ack<bool, Fault> {
+        self.write(Method::CheckJob, self.store.check_job(claim, check))
+    }
+
+    fn open_session(&self, session: NewSession) -> Ack<Opened, Fault> {
         self.write(Method::OpenSession, self.store.open_session(session))
     }
 
@@ -128,6 +132,26 @@ impl<S: Store> Work for Metered<S> {
     fn counted(&self, stretch: Stretch) -> Read<'_, Vec<StoredTask>> {
         let read = self.store.counted(stretch);
         self.read(Method::Counted, read)
+    }
+
+    fn undrawn(&self, job: i64, first: i64) -> Read<'_, Vec<StoredTask>> {
+        let read = self.store.undrawn(job, first);
+        self.read(Method::Undrawn, read)
+    }
+
+    fn uncompared(&self, job: i64, after: (i64, i64)) -> Read<'_, Vec<Uncompared>> {
+        let read = self.store.uncompared(job, after);
+        self.read(Method::Uncompared, read)
+    }
+
+    fn dispute_tasks(&self, job: i64) -> Read<'_, Vec<StoredTask>> {
+        let read = self.store.dispute_tasks(job);
+        self.read(Method::DisputeTasks, read)
+    }
+
+    fn trust(&self, job: i64) -> Read<'_, JobTrust> {
+        let read = self.store.trust(job);
+        self.read(Method::Trust, read)
     }
 
     fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>> {

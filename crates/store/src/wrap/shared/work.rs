@@ -6,10 +6,10 @@ use crate::ack::{Ack, Read};
 use crate::error::Fault;
 use crate::store::Store;
 use crate::work::{
-    Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress,
-    JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob,
-    Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Stretch, Swept, TaskReport,
-    Unfinished, Work, WorkCensus,
+    Check, Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage,
+    JobProgress, JobRow, JobState, JobTrust, Lease, LeaseRequest, Leases, NewJob, NewSession,
+    NewTask, Opened, PlannedJob, Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask,
+    Stretch, Swept, TaskReport, Uncompared, Unfinished, Work, WorkCensus,
 };
 
 impl<S: Store + ?Sized> Work for Arc<S> {
@@ -53,7 +53,11 @@ impl<S: Store + ?Sized> Work for Arc<S> {
         (**self).end_job(claim, end)
     }
 
-    fn open_session(&self, session: NewSession) -> Ack<bool, Fault> {
+    fn check_job(&self, claim: Claim, check: Check) -> Ack<bool, Fault> {
+        (**self).check_job(claim, check)
+    }
+
+    fn open_session(&self, session: NewSession) -> Ack<Opened, Fault> {
         (**self).open_session(session)
     }
 
@@ -117,6 +121,22 @@ impl<S: Store + ?Sized> Work for Arc<S> {
 
     fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>> {
         (**self).expanded(job)
+    }
+
+    fn undrawn(&self, job: i64, first: i64) -> Read<'_, Vec<StoredTask>> {
+        (**self).undrawn(job, first)
+    }
+
+    fn uncompared(&self, job: i64, after: (i64, i64)) -> Read<'_, Vec<Uncompared>> {
+        (**self).uncompared(job, after)
+    }
+
+    fn dispute_tasks(&self, job: i64) -> Read<'_, Vec<StoredTask>> {
+        (**self).dispute_tasks(job)
+    }
+
+    fn trust(&self, job: i64) -> Read<'_, JobTrust> {
+        (**self).trust(job)
     }
 
     fn late_counts(&self, job: i64, task: i64) -> Read<'_, Vec<Vec<u8>>> {
