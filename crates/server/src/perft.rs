@@ -21,6 +21,8 @@ mod record;
 mod reports;
 mod root;
 mod sessions;
+#[cfg(test)]
+mod simulation;
 mod small;
 mod trust;
 mod view;
