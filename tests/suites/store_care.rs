@@ -60,6 +60,31 @@ async fn moves(referee: &Referee, id: &str) -> usize {
 }
 
 #[tokio::test]
+async fn as_many_copies_stay_as_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let copies = folder.path().join("copies");
+    fs::create_dir(&copies).expect("a folder");
+    // What is not a copy of a server is nobody's to remove, however old it seems.
+    let others = ["referee-1999.db", "a.db"];
+    for name in others {
+        fs::write(copies.join(name), "mine").expect("it is written");
+    }
+    let options = ["--backup-folder", text(&copies), "--backup-keep", "2"];
+    let referee = Referee::start_with(folder.path(), &options);
+    let server = format!("http://{}", referee.address());
+    let mut made = Vec::new();
+    for _ in 0..4 {
+        let (code, said) = store(&["backup", "--server", &server]);
+        assert_eq!(code, Some(0), "{said}");
+        made.push(said.split(':').next().unwrap_or_default().to_owned());
+    }
+    let mut wanted: Vec<String> = others.map(str::to_owned).to_vec();
+    wanted.extend_from_slice(&made[2..]);
+    wanted.sort();
+    assert_eq!(files(&copies), wanted, "{made:?} were made");
+}
+
+#[tokio::test]
 async fn a_copy_is_taken_while_games_go_on() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let copies = folder.path().join("copies");

@@ -37,7 +37,8 @@ use crate::measures;
 use crate::perft::PerftJobs;
 use crate::pool::{Solvers, Turns, WorkPool};
 use crate::services::{
-    GamesService, PerftService, RulesService, StoreKeeper, StreamingGames, TokenKeeper, WorkerDesk,
+    Copies, GamesService, PerftService, RulesService, StoreKeeper, StreamingGames, TokenKeeper,
+    WorkerDesk,
 };
 use crate::transport::{
     Ages, CallerLayer, Capacity, Inside, InsideDoor, Ledger, Streams, Tls, TransportErrorLayer,
@@ -73,6 +74,8 @@ pub struct ServerOptions {
     pub record_key: Option<RecordKey>,
     /// The folder that copies of the store go to; without it none is made.
     pub backup_folder: Option<PathBuf>,
+    /// How many copies stay in that folder, the newest; without it all do.
+    pub backup_keep: Option<usize>,
     /// The folder in which the plans of perft jobs are sorted, in files without a name.
     pub sort_folder: PathBuf,
     /// What connections are encrypted with; without it they are not.
@@ -116,6 +119,7 @@ impl Default for ServerOptions {
             connection_age_grace: limits::CONNECTION_AGE_GRACE_DEFAULT,
             record_key: None,
             backup_folder: None,
+            backup_keep: None,
             sort_folder: std::env::temp_dir(),
             tls: None,
             web: None,
@@ -378,12 +382,13 @@ impl Server {
         let pool = WorkPool::new(limits::READS_AT_ONCE_MAX, limits::READS_WAITING_MAX)
             .within(limits::READS_WAITING_BYTES_MAX);
         let rules = RulesService::new(streams.clone(), pool.clone(), solvers, stop.clone());
+        let copies = self.options.backup_folder.clone();
         let keeper = StoreKeeper::new(
             Arc::clone(&self.store),
             Arc::clone(&self.clock),
             streams.clone(),
             stop.clone(),
-            self.options.backup_folder.clone(),
+            copies.map(|folder| Copies::new(folder, self.options.backup_keep)),
         );
         let perft = PerftService::new(perft, streams.clone(), stop.clone());
         let games = GamesService {

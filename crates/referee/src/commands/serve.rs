@@ -17,7 +17,7 @@ use std::time::Duration;
 use clap::builder::BoolishValueParser;
 use clap::{ArgMatches, Args};
 use referee_record::RecordKey;
-use referee_server::limits::CONNECTIONS_MAX;
+use referee_server::limits::{BACKUPS_MAX, CONNECTIONS_MAX};
 use referee_server::{
     Access, MachineClock, OperatorToken, Reload, Server, ServerOptions, Subjects, Tls, WebOrigins,
 };
@@ -97,6 +97,16 @@ pub(crate) struct ServeArguments {
     /// are made.
     #[arg(long, value_name = "FOLDER", env = "REFEREE_BACKUP_FOLDER", value_parser = read_folder)]
     backup_folder: Option<PathBuf>,
+    /// How many copies stay in that folder: when another is complete, the oldest are removed.
+    /// Range: 1 to 63. Default: all stay, up to 64.
+    #[arg(
+        long,
+        value_name = "COPIES",
+        env = "REFEREE_BACKUP_KEEP",
+        requires = "backup_folder",
+        value_parser = clap::value_parser!(u16).range(1..BACKUPS_MAX as i64)
+    )]
+    backup_keep: Option<u16>,
     /// Whether callers have to say who they are, by a token of `referee token issue`. Default:
     /// where other machines reach the address, but for `--insecure-listen`.
     #[arg(
@@ -264,6 +274,7 @@ impl ServeArguments {
             record_key: prepared.record_key,
             connections_max: connections_max(),
             backup_folder: self.backup_folder,
+            backup_keep: self.backup_keep.map(usize::from),
             sort_folder,
             drain_delay: times.delay,
             hurry,

@@ -2,6 +2,7 @@
 //! pure room, and answer.
 
 mod can_mate;
+mod copies;
 mod create;
 mod export;
 mod export_pgn;
@@ -23,6 +24,7 @@ mod watch;
 mod watch_games;
 mod worker;
 
+pub(crate) use self::copies::Copies;
 pub(crate) use self::perft::PerftService;
 pub(crate) use self::rules::RulesService;
 pub(crate) use self::service::GamesService;

@@ -1,6 +1,5 @@
 //! `StoreService`: copies of the store, and its verification, while games go on.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use referee_api::v1;
@@ -14,6 +13,7 @@ use tonic::{Request, Response, Status};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::limits;
+use crate::services::copies::{Copies, name_at};
 use crate::transport::{Caller, Outgoing, Sender, Streams};
 
 /// Answers `StoreService`.
@@ -24,7 +24,7 @@ pub(crate) struct StoreKeeper {
     streams: Streams,
     stop: CancellationToken,
     /// Where copies go; without it none is made.
-    folder: Option<Arc<PathBuf>>,
+    copies: Option<Arc<Copies>>,
     copying: Arc<Semaphore>,
     verifying: Arc<Semaphore>,
 }
@@ -35,14 +35,14 @@ impl StoreKeeper {
         clock: Arc<dyn Clock>,
         streams: Streams,
         stop: CancellationToken,
-        folder: Option<PathBuf>,
+        copies: Option<Copies>,
     ) -> StoreKeeper {
         StoreKeeper {
             store,
             clock,
             streams,
             stop,
-            folder: folder.map(Arc::new),
+            copies: copies.map(Arc::new),
             copying: Arc::new(Semaphore::new(1)),
             verifying: Arc::new(Semaphore::new(1)),
         }
@@ -63,16 +63,7 @@ impl StoreKeeper {
         let time = time.map_err(|error| ServiceError::InvariantBroken {
             what: error.to_string(),
         })?;
-        Ok(format!(
-            "referee-{:04}{:02}{:02}T{:02}{:02}{:02}.{:06}Z.db",
-            time.year(),
-            u8::from(time.month()),
-            time.day(),
-            time.hour(),
-            time.minute(),
-            time.second(),
-            time.microsecond()
-        ))
+        Ok(name_at(time))
     }
 }
 
@@ -85,16 +76,11 @@ impl v1::store_service_server::StoreService for StoreKeeper {
         request: Request<v1::BackUpStoreRequest>,
     ) -> Result<Response<Self::BackUpStoreStream>, Status> {
         let caller = Caller::of(&request)?;
-        let Some(folder) = self.folder.clone() else {
+        let Some(copies) = self.copies.clone() else {
             return Err(refused("the server was started without --backup-folder", None).into());
         };
         let place = self.begin(&self.copying)?;
-        let within = Arc::clone(&folder);
-        let count = tokio::task::spawn_blocking(move || count_copies(&within));
-        let copies = count.await.map_err(|error| ServiceError::InvariantBroken {
-            what: error.to_string(),
-        })?;
-        if copies? >= limits::BACKUPS_MAX {
+        if count(Arc::clone(&copies)).await? >= limits::BACKUPS_MAX {
             let text = "the folder of copies is full; move some away";
             return Err(refused(text, Some(limits::BACKUPS_MAX)).into());
         }
@@ -102,7 +88,7 @@ impl v1::store_service_server::StoreService for StoreKeeper {
         let name = self.file_name()?;
         let stream = self.streams.open(&caller, |sender| async move {
             let _place = place;
-            keeper.back_up(folder.join(&name), name, sender).await;
+            keeper.back_up(copies, name, sender).await;
         });
         Ok(Response::new(stream?))
     }
@@ -140,7 +126,7 @@ impl Drop for StopsWhenDropped {
 impl StoreKeeper {
     async fn back_up(
         &self,
-        target: PathBuf,
+        copies: Arc<Copies>,
         name: String,
         sender: Sender<v1::BackUpStoreResponse>,
     ) {
@@ -148,7 +134,7 @@ impl StoreKeeper {
         let course = Arc::new(Course::resting(limits::STORE_WORK_REST));
         let _stops = StopsWhenDropped(Arc::clone(&course));
         tracing::info!(file = %name, "a copy of the store begins");
-        let mut copying = self.store.back_up(target, Arc::clone(&course));
+        let mut copying = self.store.back_up(copies.file(&name), Arc::clone(&course));
         let tell = async |kind| {
             let message = v1::BackUpStoreResponse { kind: Some(kind) };
             sender.send(message).await
@@ -172,6 +158,7 @@ impl StoreKeeper {
         match copied {
             Ok(BackedUp { bytes, games, .. }) => {
                 tracing::info!(file = %name, bytes, games, "a copy of the store is complete");
+                prune(copies).await;
                 // The copy is there, whether anybody hears of it or not.
                 let _ = tell(Kind::Backup(v1::StoreBackup {
                     file: name,
@@ -269,12 +256,34 @@ fn write_finding(finding: &Finding) -> v1::StoreFinding {
 }
 
 /// Counts the files in the folder of copies, as far as it matters.
-fn count_copies(folder: &PathBuf) -> Result<usize, ServiceError> {
-    let entries = std::fs::read_dir(folder).map_err(|error| {
-        tracing::error!(folder = %folder.display(), %error, "the folder of copies cannot be read");
-        refused("the folder of copies cannot be read", None)
-    })?;
-    Ok(entries.take(limits::BACKUPS_MAX).count())
+async fn count(copies: Arc<Copies>) -> Result<usize, ServiceError> {
+    let counted = tokio::task::spawn_blocking(move || {
+        copies.count().map_err(|error| {
+            let folder = copies.folder().display();
+            tracing::error!(%folder, %error, "the folder of copies cannot be read");
+            refused("the folder of copies cannot be read", None)
+        })
+    });
+    counted
+        .await
+        .map_err(|error| ServiceError::InvariantBroken {
+            what: error.to_string(),
+        })?
+}
+
+/// Removes copies that are too old to keep. One that cannot be removed is told of in the log: the new
+/// copy is there all the same.
+async fn prune(copies: Arc<Copies>) {
+    let pruned = tokio::task::spawn_blocking(move || copies.prune()).await;
+    match pruned {
+        Ok(Ok(names)) => {
+            for name in names {
+                tracing::info!(file = %name, "an old copy of the store is removed");
+            }
+        }
+        Ok(Err(error)) => tracing::error!(%error, "old copies of the store are not removed"),
+        Err(error) => tracing::error!(%error, "old copies of the store are not removed"),
+    }
 }
 
 fn refused(reason: &'static str, limit: Option<usize>) -> ServiceError {
