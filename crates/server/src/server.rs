@@ -259,15 +259,17 @@ impl Server {
             routes = routes.add_service(workers.clone());
         }
         let worker_routes = Routes::new(workers).add_service(health_service);
-        readiness::begin(&health, &telemetry).await;
-        // From the signal on it says that nothing is served.
-        let ready = readiness::run(store, heartbeat, health, telemetry.clone(), stop.clone());
-        let (ready, gate) = (tasks.spawn(ready), self.gate());
+        let gate = self.gate();
         tasks.spawn(Arc::clone(&gate).run(closing.clone()));
         let services = layer_all(&telemetry, gate, routes, worker_routes);
         let ledger = self.ledger();
         measures::read_before(telemetry.metrics(), &ledger, &self.store);
         self.follow_certificates(&tasks, &closing);
+        // Who hears that the service is ready finds all that is served and measured.
+        readiness::begin(&health, &telemetry).await;
+        // From the signal on it says that nothing is served.
+        let ready = readiness::run(store, heartbeat, health, telemetry.clone(), stop.clone());
+        let ready = tasks.spawn(ready);
         let doors = Doors {
             listener: self.listener,
             worker_listener: self.worker_listener,
