@@ -163,7 +163,7 @@ def long_game():
 
 def script():
     """Returns the game in the form that the backend reads: with a move that is refused, and a resignation."""
-    actions = [{"seat": "SEAT_WHITE", "makeMove": {"move": "e2e5"}}]
+    actions = [{"seat": "SEAT_WHITE", "makeMove": {"move": "Nd5"}}]
     for ply, move in enumerate(long_game()):
         actions.append({"seat": "SEAT_WHITE" if ply % 2 == 0 else "SEAT_BLACK", "makeMove": {"move": move}})
     actions.append({"seat": "SEAT_WHITE", "resign": {}})
@@ -508,10 +508,10 @@ STEPS = {
 def show(cluster):
     """Writes what helps to find out why a step failed."""
     for command in (
-        ["get", "pods,pvc,events", "-A", "-o", "wide"],
+        ["get", "pods,pvc", "-A"], ["get", "events", "-n", SPACE],
         ["logs", "referee-0", "-n", SPACE, "--tail=40"],
         ["logs", "referee-0", "-n", SPACE, "--previous", "--tail=20"],
-        ["logs", "backend", "-n", "platform", "--tail=5"],
+        ["logs", "backend", "-n", "platform", "--tail=5"], ["logs", "job/now", "-n", SPACE, "--tail=5"],
     ):
         try:
             print(cluster.k(*command, check=False)[-6000:], file=sys.stderr)
