@@ -14,6 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NETNS = "/run/netns/referee-cluster"
 SPACE = "referee"
+# How often a call is made that does not reach the server.
+CALLS_MAX = 12
 
 
 class Failed(Exception):
@@ -124,14 +126,22 @@ class Cluster:
         return next(word for word in said.split() if word.startswith("rfr_"))
 
     def call(self, method, request, token, address=None):
-        """Calls the server through its service, from the node."""
+        """Calls the server through its service, from the node. A call that does not reach it is repeated,
+        which is safe for all that are made here."""
         address = address or f"{self.address('referee')}:50051"
-        said = run(
+        command = [
             *self.inside, os.environ.get("REFEREE_GRPCURL", "grpcurl"), "-cacert", self.work / "ca.crt",
-            "-authority", "referee.referee.svc", "-H", f"authorization: Bearer {token}",
-            "-d", json.dumps(request), address, method,
-        )
-        return json.loads(said) if said.strip() else {}
+            "-authority", "referee.referee.svc", "-connect-timeout", "3", "-max-time", "10",
+            "-H", f"authorization: Bearer {token}", "-d", json.dumps(request), address, method,
+        ]
+        for _ in range(CALLS_MAX):
+            ran = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+            if ran.returncode == 0:
+                return json.loads(ran.stdout) if ran.stdout.strip() else {}
+            if "Failed to dial" not in ran.stderr and "Unavailable" not in ran.stderr:
+                break
+            time.sleep(0.5)
+        raise Failed(f"{method}: {ran.stderr}")
 
     def fetch(self, path):
         """Asks the admin listener of the server, from the node."""

@@ -1,7 +1,7 @@
 """Renders the overlays of deploy/, validates every object against the schema of its kind, and holds them to
 the policies of policies.py; then plants a fault for each policy, which must be found by its name.
 
-    python manifests.py KUBECTL REFEREE DEFINITION...
+    python manifests.py KUSTOMIZE REFEREE DEFINITION...
 
 The definitions are files with the kinds that Kubernetes does not have itself.
 """
@@ -25,9 +25,9 @@ OVERLAYS = ["deploy/overlays/single", "deploy/overlays/workers", "tests/deploy/e
 FAULTS = ROOT / "tests/data/deploy/faults.jsonl"
 
 
-def render(kubectl, overlay):
+def render(kustomize, overlay):
     """Returns the objects of an overlay."""
-    ran = subprocess.run([kubectl, "kustomize", ROOT / overlay], capture_output=True, text=True)
+    ran = subprocess.run([kustomize, "build", ROOT / overlay], capture_output=True, text=True)
     if ran.returncode or ran.stderr:
         sys.exit(f"{overlay}: {ran.stderr}")
     return [one for one in yaml.safe_load_all(ran.stdout) if one]
@@ -122,9 +122,9 @@ def plant(objects, fault):
     return made
 
 
-def main(kubectl, referee, *files):
+def main(kustomize, referee, *files):
     known, defined = settings(referee), definitions(files)
-    rendered = {overlay: render(kubectl, overlay) for overlay in OVERLAYS}
+    rendered = {overlay: render(kustomize, overlay) for overlay in OVERLAYS}
     wrong = []
     for overlay, objects in rendered.items():
         found = problems(objects, known, defined)
