@@ -297,7 +297,7 @@ func (r *referee) play(platform string, s *script) (*told, error) {
 		return nil, first.err
 	}
 	// It can still be corrected; the arbiter makes it final, which the watcher hears as well.
-	confirm := &pb.ArbiterDecision{Kind: &pb.ArbiterDecision_Confirm{Confirm: &pb.ConfirmResult{}}}
+	confirm := &pb.ArbiterDecision{Kind: &pb.ArbiterDecision_Confirm{Confirm: &pb.Confirm{}}}
 	decision := &pb.Action{Seat: pb.Seat_SEAT_ARBITER, Kind: &pb.Action_ArbiterDecision{ArbiterDecision: confirm}}
 	if _, err := r.act(made.Name, "confirm", decision); err != nil {
 		return nil, err
