@@ -71,21 +71,26 @@ async fn child(path: &str) {
     println!("the store went on");
 }
 
-/// Appends to a game until the disk takes nothing; returns the number of entries.
+/// Appends to a game until the disk takes nothing, not even what is small, so that it does not hang
+/// on how writes are put together whether one of them fits; returns the number of entries.
 async fn fill(store: &SqliteStore, key: &GameKey) -> i64 {
     let mut stored = 0;
-    let reason = loop {
-        match store.append(large(key, stored)).await {
-            Ok(Appended::Stored { sequence, .. }) => stored = sequence,
-            Err(AppendError::Fault(Fault::ReadOnly { reason })) => break reason,
-            other => panic!("{other:?}"),
-        }
-        assert!(
-            stored < limits::ENTRIES_PER_GAME_MAX,
-            "the limit never took effect"
-        );
-    };
-    println!("after {stored} entries: {reason}");
+    for size in [3_000, 1] {
+        let reason = loop {
+            let id = format!("entry {}", stored + 1);
+            let entry = writing(key, stored, &id, bytes(vec![7; size]));
+            match store.append(entry).await {
+                Ok(Appended::Stored { sequence, .. }) => stored = sequence,
+                Err(AppendError::Fault(Fault::ReadOnly { reason })) => break reason,
+                other => panic!("{other:?}"),
+            }
+            assert!(
+                stored < limits::ENTRIES_PER_GAME_MAX,
+                "the limit never took effect"
+            );
+        };
+        println!("after {stored} entries: {reason}");
+    }
     stored
 }
 

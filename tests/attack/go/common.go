@@ -314,12 +314,15 @@ func StartProbe(addr, id string, every time.Duration) *Probe {
 		problem("probe: a timed game: %v", err)
 	}
 	p.latest = time.Now()
-	ctx, cancel := ctxT(20 * time.Second)
-	_, err := games(c).CreateGame(ctx, &pb.CreateGameRequest{GameId: id, RequestId: "c-" + id, Game: &pb.Game{}})
-	cancel()
-	if err != nil && codeOf(err) != "AlreadyExists" {
-		problem("probe: create: %v", err)
+	create := func(id string) {
+		ctx, cancel := ctxT(20 * time.Second)
+		_, err := games(c).CreateGame(ctx, &pb.CreateGameRequest{GameId: id, RequestId: "c-" + id, Game: &pb.Game{}})
+		cancel()
+		if err != nil && codeOf(err) != "AlreadyExists" {
+			problem("probe: create: %v", err)
+		}
 	}
+	create(id)
 	moves := plan(7, 3000)
 	p.wg.Add(1)
 	go func() {
@@ -331,6 +334,12 @@ func StartProbe(addr, id string, every time.Duration) *Probe {
 			case <-p.stop:
 				return
 			case <-time.After(every):
+			}
+			// A long attack outlasts a game.
+			if ply == len(moves) {
+				id += "-next"
+				create(id)
+				ply = 0
 			}
 			timed := func(h *Hist, f func(ctx context.Context) error) error {
 				ctx, cancel := ctxT(10 * time.Second)

@@ -60,6 +60,52 @@ struct Watched {
 /// When a file last changed, in seconds and nanoseconds.
 type Change = (i64, i64);
 
+/// What an open file is asked.
+struct Glimpse {
+    is_named: bool,
+    bytes: u64,
+    /// Where it was asked for.
+    changed: Option<Change>,
+}
+
+impl Glimpse {
+    /// Asks an open file, and for its times only where they are of use: a file whose times were
+    /// asked for gets a time of its own with the next write, which each synchronization then puts
+    /// into the journal of the file system (Linux 6.13 and later). On the log that costs a tenth
+    /// of the commits.
+    #[cfg(target_os = "linux")]
+    fn of(file: &File, with_change: bool) -> std::io::Result<Self> {
+        use rustix::fs::{AtFlags, StatxFlags, statx};
+
+        if with_change {
+            return file.metadata().map(|it| Self::from_metadata(&it));
+        }
+        let wanted = StatxFlags::NLINK | StatxFlags::SIZE;
+        match statx(file, "", AtFlags::EMPTY_PATH, wanted) {
+            Ok(told) => Ok(Self {
+                is_named: told.stx_nlink > 0,
+                bytes: told.stx_size,
+                changed: None,
+            }),
+            // There are sandboxes that do not know the call.
+            Err(_) => file.metadata().map(|it| Self::from_metadata(&it)),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn of(file: &File, _with_change: bool) -> std::io::Result<Self> {
+        file.metadata().map(|it| Self::from_metadata(&it))
+    }
+
+    fn from_metadata(metadata: &Metadata) -> Self {
+        Self {
+            is_named: metadata.nlink() > 0,
+            bytes: metadata.len(),
+            changed: Some(change_of(metadata)),
+        }
+    }
+}
+
 /// Refuses a file that this process has open already, before anybody opens it.
 pub(super) fn refuse_opened(path: &Path) -> Result<(), OpenError> {
     let Ok(metadata) = path.metadata() else {
@@ -214,14 +260,17 @@ impl Drop for Guard {
 impl Watched {
     /// Looks at the file itself, and at its name where something may have happened to that.
     fn glance(&mut self) -> Result<(), String> {
-        let Some(Ok(metadata)) = self.file.as_ref().map(File::metadata) else {
+        let Some(file) = &self.file else {
             return self.check();
         };
-        let renamed = self.changed.is_some_and(|it| it != change_of(&metadata));
-        if metadata.nlink() == 0 || renamed {
+        let Ok(glimpse) = Glimpse::of(file, self.changed.is_some()) else {
+            return self.check();
+        };
+        let renamed = self.changed.is_some() && self.changed != glimpse.changed;
+        if !glimpse.is_named || renamed {
             return self.check();
         }
-        self.compare_bytes(metadata.len())
+        self.compare_bytes(glimpse.bytes)
     }
 
     /// Looks at what the name leads to.
