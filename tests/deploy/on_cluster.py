@@ -23,8 +23,8 @@ from cluster import HERE, ROOT, SPACE, Authority, Cluster, Failed, hold, run, un
 DATA = ROOT / "tests/data/deploy"
 NAMES = ["referee", "referee.referee", "referee.referee.svc", "referee-workers", "localhost"]
 # The game: how many plies, how long is thought before each, and how much later than that an action may come
-# where it has to be sent again (the greatest wait of the backend, and a second).
-PLIES, PACE, SLACK = 260, 0.25, 3.0
+# where it has to be sent again: the greatest wait of the backend (2 s), that of its connection (1 s), and one.
+PLIES, PACE, SLACK = 260, 0.25, 4.0
 AWAY = 15 # seconds without a node for the pod
 NODES_OF_START_7 = "3195901860"
 
@@ -279,7 +279,7 @@ def record(cluster):
     """Returns every event of the game."""
     events, token = [], ""
     while True:
-        request = {"name": "games/club-long", "pageSize": 200, "pageToken": token}
+        request = {"parent": "games/club-long", "pageSize": 200, "pageToken": token}
         page = cluster.call("referee.v1.GameService/ListGameEvents", request, cluster.platform)
         events += page.get("events", [])
         token = page.get("nextPageToken")
@@ -292,7 +292,7 @@ def step_settings(cluster):
     old = cluster.uid("referee-0")
     wrong = cluster.overlay("single", "b", ["REFEREE_DRAIN_TIMEOUT_SECONDS=soon"])
     code, said = roll(cluster, wrong, check=False)
-    hold(code == 1 and "REFEREE_DRAIN_TIMEOUT_SECONDS" in said, f"{code}: {said}")
+    hold(code == 1 and "--drain-timeout-seconds" in said, f"{code}: {said}")
     hold(cluster.uid("referee-0") == old and cluster.is_ready("referee-0"), "the old pod does not serve")
     game(cluster)
     # What is missing is found out as well, and not only what is misspelt.
