@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 mod bare;
+mod beside;
 mod cpu;
+mod fleet;
 mod moves;
 mod quiet;
 mod raw;
@@ -20,12 +22,16 @@ const SHUFFLE: [&str; 4] = ["Nf3", "Nf6", "Ng1", "Ng8"];
 async fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("moves") => moves::run().await,
+        Some("fleet") => fleet::run().await,
+        Some("beside") => beside::run().await,
         Some("quiet") => quiet::run().await,
         Some("watchers") => watchers::run().await,
         // The other side of `watchers`, which starts it.
         Some("bare") => bare::serve().await,
         _ => {
-            eprintln!("usage: load moves | quiet | watchers");
+            eprintln!(
+                "usage: load moves | quiet | watchers | beside | fleet [DEPTH [HASH_MIB [FEN]]]"
+            );
             return ExitCode::from(64);
         }
     }

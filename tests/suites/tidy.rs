@@ -183,6 +183,8 @@ const REAL_TIME: &[(&str, &str)] = &[
         "crates/store/tests/wrap.rs",
         "gives a held disk time to show what it should not",
     ),
+    ("tests/load/beside.rs", "measures what a process answers"),
+    ("tests/load/fleet.rs", "measures processes"),
     ("tests/load/quiet.rs", "measures a process"),
     (
         "tests/src/deployment.rs",
@@ -206,6 +208,10 @@ const REAL_TIME: &[(&str, &str)] = &[
     (
         "tests/suites/jobs/desk.rs",
         "waits for a process to plan a job",
+    ),
+    (
+        "tests/suites/jobs/measures.rs",
+        "waits for a process to count what it has",
     ),
     ("tests/suites/jobs/small.rs", "measures a process"),
     ("tests/suites/fleet/commands.rs", "waits for processes"),

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod simple;
 
 mod board;
+mod children;
 mod counter;
 mod error;
 mod fast;
@@ -38,6 +39,7 @@ mod table;
 mod tally;
 mod task;
 
+pub use children::Folding;
 pub use counter::{CountError, Counted, Counter, Watch};
 pub use error::PlanError;
 pub use fast::{Count, LastPly, Means, Processor, count};
@@ -45,7 +47,7 @@ pub use key::{KEY_LENGTH, KeyError, key_from_bytes, key_to_bytes, read_key};
 pub use plan::Plan;
 pub use records::Share;
 pub use refine::Cut;
-pub use run::{Checkpoint, Ending, Options, Progress, Run, RunError};
+pub use run::{Checkpoint, Ending, Options, Progress, Run, RunCut, RunError};
 pub use spill::{MemoryReader, MemoryRun, MemorySpill, MemoryWriter, Spill, SpillRun};
 pub use statistics::{Statistics, statistics, statistics_on_threads};
 pub use suite::{Case, SuiteError, SuiteFault, read_position, read_suite};

@@ -18,6 +18,10 @@ pub const SUITE_POSITIONS_MAX: usize = 1_000_000;
 /// The greatest number of positions of one task.
 pub const TASK_POSITIONS_MAX: usize = 65_536;
 
+/// A task of so many positions at most can be replaced by their children while it is counted: what
+/// has more is cut between its positions.
+pub const EXPANDED_POSITIONS_MAX: usize = 3;
+
 /// So many positions are sorted at once in memory, which takes 40 bytes for each and as much again
 /// at most for the paths that lead to their parents.
 pub(crate) const SORT_ROWS_MAX: usize = 1 << 21;

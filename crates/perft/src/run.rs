@@ -14,7 +14,7 @@ use crate::limits::{
 };
 use crate::plan::Plan;
 use crate::refine::Cut;
-use crate::spill::MemorySpill;
+use crate::spill::{MemorySpill, Spill};
 use crate::table::{Table, TableUse};
 use crate::tally::{Tally, Total, TotalError};
 use crate::task::{Task, TaskSize};
@@ -48,11 +48,19 @@ pub struct Progress {
 }
 
 /// A count of all paths of a depth from a position.
-#[derive(Debug)]
-pub struct Run {
+pub struct Run<S: Spill = MemorySpill> {
     counter: Counter,
-    plan: Plan,
+    plan: Plan<S>,
     tally: Tally,
+}
+
+impl<S: Spill> fmt::Debug for Run<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("positions", &self.positions())
+            .field("counted", &self.counted())
+            .finish_non_exhaustive()
+    }
 }
 
 /// A run cannot be done.
@@ -64,6 +72,13 @@ pub enum RunError {
     Count(CountError),
     /// The tree cannot be cut.
     Plan(PlanError),
+    /// The tree is to be cut further down than it is deep.
+    Plies {
+        /// Where it is to be cut.
+        plies: u32,
+        /// How deep it is.
+        depth: u32,
+    },
     /// There are 2 to the power of 128 paths or more.
     TooMany,
     /// The checkpoint is one of another count.
@@ -76,10 +91,16 @@ impl fmt::Display for RunError {
             Self::Depth(depth) => write!(f, "the depth {depth} is above {DEPTH_MAX}"),
             Self::Count(error) => error.fmt(f),
             Self::Plan(error) => error.fmt(f),
+            Self::Plies { plies, depth } => {
+                write!(
+                    f,
+                    "a tree of {depth} plies cannot be cut {plies} plies down"
+                )
+            }
             Self::TooMany => CountError::TooMany.fmt(f),
             Self::OtherRun => f.write_str(
-                "the checkpoint belongs to another position, depth or version: remove it to \
-                 begin from the start",
+                "the checkpoint belongs to another position, depth, cut or version: remove \
+                 it to begin from the start",
             ),
         }
     }
@@ -138,6 +159,32 @@ pub struct Checkpoint {
     pub counted: Vec<(u64, Vec<u128>)>,
 }
 
+/// Where the tree of a run is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunCut {
+    /// Where that makes the count short, and the plan takes little memory.
+    #[default]
+    Fitting,
+    /// So many plies down, whatever the number of positions there: their plan takes what the place
+    /// for sorting gives, and each position eight bytes of memory for its count.
+    Plies(u32),
+}
+
+impl RunCut {
+    fn cut(self, depth: u32) -> Result<Cut, RunError> {
+        match self {
+            Self::Fitting => Ok(Cut {
+                plies_min: 1,
+                rest_min: RUN_REST_MIN,
+                cost_max: 0,
+                children_max: RUN_CHILDREN_MAX,
+            }),
+            Self::Plies(plies) if plies > depth => Err(RunError::Plies { plies, depth }),
+            Self::Plies(plies) => Ok(Cut::at(plies)),
+        }
+    }
+}
+
 impl Run {
     /// Prepares to count the paths of `depth` moves from a position on so many threads (0 for one
     /// on each core): cuts the tree into distinct positions.
@@ -146,24 +193,8 @@ impl Run {
     ///
     /// Where depth or threads are above their limits, or the tree cannot be cut.
     pub fn new(position: &Position, depth: u32, threads: usize) -> Result<Run, RunError> {
-        if depth > DEPTH_MAX {
-            return Err(RunError::Depth(depth));
-        }
-        let counter = Counter::new(threads)?;
-        let cut = Cut {
-            plies_min: 1,
-            rest_min: RUN_REST_MIN,
-            cost_max: 0,
-            children_max: RUN_CHILDREN_MAX,
-        };
         let spill = MemorySpill::new(RUN_BYTES_MAX);
-        let plan =
-            counter.install(|| Plan::build(position, depth, cut, &spill, Means::default()))?;
-        Ok(Run {
-            tally: Tally::new(&plan),
-            counter,
-            plan,
-        })
+        Run::new_in(&spill, position, depth, RunCut::Fitting, threads, None)
     }
 
     /// Prepares to go on from a checkpoint.
@@ -177,14 +208,62 @@ impl Run {
         threads: usize,
     ) -> Result<Run, RunError> {
         let mut run = Run::new(position, checkpoint.depth, threads)?;
-        if run.plan.fingerprint() != checkpoint.fingerprint {
+        run.go_on_from(checkpoint)?;
+        Ok(run)
+    }
+}
+
+impl<S: Spill + Sync> Run<S>
+where
+    S::Run: Send,
+{
+    /// Prepares to count, with the tree cut as one says, and sorted in that place; until
+    /// `cancelled` is true.
+    ///
+    /// # Errors
+    ///
+    /// Where depth, cut or threads are above their limits, or the tree cannot be cut.
+    pub fn new_in(
+        spill: &S,
+        position: &Position,
+        depth: u32,
+        cut: RunCut,
+        threads: usize,
+        cancelled: Option<&AtomicBool>,
+    ) -> Result<Run<S>, RunError> {
+        if depth > DEPTH_MAX {
+            return Err(RunError::Depth(depth));
+        }
+        let cut = cut.cut(depth)?;
+        let counter = Counter::new(threads)?;
+        let means = Means {
+            cancelled,
+            ..Means::default()
+        };
+        let plan = counter.install(|| Plan::build(position, depth, cut, spill, means))?;
+        Ok(Run {
+            tally: Tally::new(&plan),
+            counter,
+            plan,
+        })
+    }
+}
+
+impl<S: Spill> Run<S> {
+    /// Takes what an earlier run has counted.
+    ///
+    /// # Errors
+    ///
+    /// Where the checkpoint is one of another count.
+    pub fn go_on_from(&mut self, checkpoint: &Checkpoint) -> Result<(), RunError> {
+        if self.plan.fingerprint() != checkpoint.fingerprint {
             return Err(RunError::OtherRun);
         }
         for (first, counts) in &checkpoint.counted {
-            let recorded = run.tally.record(*first, counts);
+            let recorded = self.tally.record(*first, counts);
             recorded.map_err(|_| RunError::OtherRun)?;
         }
-        Ok(run)
+        Ok(())
     }
 
     /// Returns what is counted so far.

@@ -27,6 +27,8 @@ pub(crate) const PERFT_SUITE_BYTES_MAX: u64 = 256 << 20;
 /// The longest file that is read as a checkpoint of `referee perft`, in bytes: a count of 25 digits
 /// for each of the most positions that a count is cut into, and room to spare.
 pub(crate) const CHECKPOINT_BYTES_MAX: u64 = 256 << 20;
+/// What `referee perft --plies` leaves free on the disk on which it sorts, in bytes.
+pub(crate) const SORT_ROOM_BYTES: u64 = 256 << 20;
 /// The longest silence of a server that copies or verifies its store, in seconds.
 pub(crate) const STORE_SILENCE_SECONDS_MAX: u64 = 60;
 /// How many letters may differ between what was typed and a name that is offered instead.

@@ -62,6 +62,24 @@ fn json_holds_the_count_of_each_first_move() {
 }
 
 #[test]
+fn a_tree_is_cut_where_one_says_and_sorted_in_files_that_leave_nothing() {
+    let folder = folder("plies");
+    for (depth, plies, nodes, positions) in [
+        ("5", "5", "4865609", "822518 stand for 4865609"),
+        ("6", "4", "119060324", "72078 stand for 197281"),
+        ("4", "1", "197281", "20 stand for 20"),
+    ] {
+        let arguments = [depth, "--plies", plies, "--threads", "2", "--sort-folder"];
+        let (found, text) = output(perft(&arguments).arg(&folder));
+        assert_eq!(found.status.code(), Some(0), "{found:?}");
+        let expected = format!("nodes: {nodes}\npositions: {positions} paths\n");
+        assert!(text.starts_with(&expected), "{text}");
+        let left = std::fs::read_dir(&folder).expect("the folder is there");
+        assert_eq!(left.count(), 0, "{depth} {plies}");
+    }
+}
+
+#[test]
 fn suites_end_with_a_tally_and_a_failure_shows() {
     let folder = folder("suites");
     let good = folder.join("good.epd");

@@ -478,8 +478,12 @@ pub const LEASED_BYTES_MAX: usize = 2 << 20;
 pub const REPORTS_REFUSED_MAX: i64 = 4;
 /// The counted parts that a task is replaced by at most, beside those that are left.
 pub const SPLIT_PARTS_MAX: usize = 32;
-/// A task that takes one thread less than this is not split where others wait.
-pub const SPLIT_TIME_MIN: Duration = Duration::from_secs(1);
+/// A task that was leased so many times and is given back with nothing counted is cut in halves.
+pub const WHOLE_ATTEMPTS_MAX: i64 = 3;
+/// How often it is counted what is left of all perft jobs that run.
+pub const PERFT_CENSUS_INTERVAL: Duration = Duration::from_secs(5);
+/// So many threads of workers are wanted as would be done with all perft jobs in this time.
+pub const PERFT_AIM_TIME: Duration = Duration::from_secs(60);
 /// How often sessions are looked at, whether they ran out.
 pub const SWEEP_INTERVAL: Duration = Duration::from_millis(500);
 /// The pause where there is more to take out.

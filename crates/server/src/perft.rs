@@ -2,9 +2,11 @@
 //! the contract, as of games.
 
 mod advance;
+mod census;
 mod counts;
 mod failed;
 mod finish;
+mod fold;
 mod jobs;
 mod plan;
 mod reports;
@@ -13,6 +15,7 @@ mod sessions;
 mod small;
 mod view;
 
+pub(crate) use self::census::GENERATORS;
 pub(crate) use self::jobs::PerftJobs;
 pub(crate) use self::reports::read_lease;
 pub(crate) use self::root::read_root;

@@ -367,8 +367,9 @@ impl Server {
 
     fn begin_perft(&self) -> Arc<PerftJobs> {
         let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        let metrics = Arc::clone(self.options.telemetry.metrics());
         let folder = self.options.sort_folder.clone();
-        Arc::new(PerftJobs::new(store, clock, folder))
+        Arc::new(PerftJobs::new(store, clock, metrics, folder))
     }
 
     /// Every service, but health.

@@ -12,10 +12,12 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use referee_chess::Position;
-use referee_perft::{Cut, Means, Plan, PlanError, Spill, SpillRun};
+use referee_perft::{
+    Cut, Ending, Means, Options, Plan, PlanError, Run, RunCut, RunError, Spill, SpillRun,
+};
 
 /// How much room sorting may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +90,34 @@ impl SpillFolder {
         means: Means<'_>,
     ) -> Result<Plan<SpillFolder>, PlanError> {
         Plan::build(root, depth, cut, self, means)
+    }
+
+    /// Prepares a count on so many threads, with its tree cut so many plies down and sorted in this
+    /// place. It stands here for the same reason.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Run::new_in`].
+    pub fn run(
+        &self,
+        root: &Position,
+        depth: u32,
+        plies: u32,
+        threads: usize,
+        cancelled: &AtomicBool,
+    ) -> Result<Run<SpillFolder>, RunError> {
+        let cut = RunCut::Plies(plies);
+        Run::new_in(self, root, depth, cut, threads, Some(cancelled))
+    }
+
+    /// Counts what a run that was prepared here has not counted yet. It stands here for the same
+    /// reason.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Run::count`].
+    pub fn count(run: &mut Run<SpillFolder>, options: Options<'_>) -> Result<Ending, RunError> {
+        run.count(options)
     }
 
     /// Checks that files can be made in the folder.

@@ -212,7 +212,7 @@ pub(crate) fn new_session(session: &NewSession) -> Result<(), InvalidField> {
 pub(crate) fn report_bytes(report: &TaskReport) -> usize {
     let bytes = match &report.counting {
         Counting::Whole { counts } => counts.len(),
-        Counting::Split { parts } => parts
+        Counting::Split { parts } | Counting::Children { parts, .. } => parts
             .iter()
             .map(|part| part.bytes.len() + part.counts.as_ref().map_or(0, Vec::len) + FIXED_BYTES)
             .sum(),

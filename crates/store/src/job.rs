@@ -12,7 +12,7 @@ use crate::questions::OpenQuestion;
 
 pub(crate) use work::{
     HoldClaim, JobClaim, JobEnding, PlanEnding, ReportRefusal, SessionEnd, SweepTime, TaskAddition,
-    WorkJob,
+    TaskFold, WorkJob,
 };
 
 /// One write of a batch.

@@ -68,8 +68,8 @@ pub use sqlite::{SqliteOptions, SqliteStore, StoreFile};
 pub use store::{Ready, Store, StoreStats};
 pub use upkeep::{BackUpError, BackedUp, Course, Finding, Flaw, Upkeep, VerifyCursor, VerifyPage};
 pub use work::{
-    Claim, ClaimedJob, Counting, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage,
+    Claim, ClaimedJob, Counting, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage,
     JobProgress, JobRow, JobState, Lease, LeaseRequest, LeasedTask, Leases, NewJob, NewSession,
     NewTask, PlannedJob, Renewal, Renewed, Reported, SessionRow, SessionToken, SplitPart,
-    StoredTask, Swept, TaskReport, Unfinished, Work,
+    StoredTask, Stretch, Swept, TaskReport, Unfinished, Work, WorkCensus,
 };

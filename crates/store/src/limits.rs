@@ -175,6 +175,9 @@ pub const TASKS_BYTES_MAX: usize = 256 << 10;
 /// The largest task of a shared job, and the largest counts of one, in bytes.
 pub const TASK_BYTES_MAX: usize = 512 << 10;
 
+/// How far open tasks of jobs that run are counted, and how far leased ones.
+pub const COUNTED_TASKS_MAX: i64 = 250_000;
+
 /// The tasks that are taken out in one go.
 pub const TASKS_CLEARED_MAX: usize = 256;
 

@@ -12,8 +12,8 @@ use crate::ack::{Ack, Read};
 use crate::error::Fault;
 
 pub use jobs::{
-    Claim, ClaimedJob, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow, JobState,
-    NewJob, NewTask, PlannedJob, StoredTask, Unfinished,
+    Claim, ClaimedJob, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow,
+    JobState, NewJob, NewTask, PlannedJob, StoredTask, Stretch, Unfinished, WorkCensus,
 };
 pub use leases::{
     Counting, Dispute, Lease, LeaseRequest, LeasedTask, Leases, NewSession, Renewal, Renewed,
@@ -88,6 +88,14 @@ pub trait Work: Send + Sync {
     ///
     /// [`Fault`] when the store cannot write.
     fn end_plan(&self, claim: Claim, planned: PlannedJob) -> Ack<bool, Fault>;
+
+    /// Takes the counts of a task that was replaced by children of its positions, once all of them
+    /// are counted; nothing happens to a task that has its counts. See [`Counting::Children`].
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] when the store cannot write.
+    fn fold_task(&self, claim: Claim, fold: Fold) -> Ack<bool, Fault>;
 
     /// Ends a job that is claimed.
     ///
@@ -199,13 +207,21 @@ pub trait Work: Send + Sync {
     /// [`ReadError`](crate::ReadError) when the store cannot read.
     fn tasks<'a>(&'a self, leases: &'a [Lease]) -> Read<'a, Vec<StoredTask>>;
 
-    /// Returns the tasks of a job that were accepted, from that which begins at `first` on, in the
-    /// order of their positions, below `end`; a page of them.
+    /// Returns the tasks of a stretch that were accepted, in the order of their positions; a page
+    /// of them.
     ///
     /// # Errors
     ///
     /// [`ReadError`](crate::ReadError) when the store cannot read.
-    fn counted(&self, job: i64, first: i64, end: i64) -> Read<'_, Vec<StoredTask>>;
+    fn counted(&self, stretch: Stretch) -> Read<'_, Vec<StoredTask>>;
+
+    /// Returns a task of a job that was replaced by children of its positions and has no counts
+    /// yet: one whose children are no such tasks. `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>>;
 
     /// Returns the counts of a task that came too late to be accepted.
     ///
@@ -227,4 +243,13 @@ pub trait Work: Send + Sync {
     ///
     /// [`ReadError`](crate::ReadError) when the store cannot read.
     fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>>;
+
+    /// Returns what is left to do in all jobs of all platforms that run, and by how many sessions;
+    /// counted up to [`COUNTED_TASKS_MAX`](crate::limits::COUNTED_TASKS_MAX) open tasks and as many
+    /// leased ones.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](crate::ReadError) when the store cannot read.
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus>;
 }

@@ -8,6 +8,7 @@ mod process;
 mod snapshot;
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::encoding::{EncodeLabelSet, prometheus_text, text};
@@ -60,6 +61,11 @@ struct KindLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct GeneratorLabels {
+    generator: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct BuildLabels {
     version: String,
     revision: String,
@@ -96,7 +102,8 @@ pub struct Metrics {
     commit_seconds: SnapshotHistogram,
     batch_writes: SnapshotHistogram,
     writes_failed: SnapshotCounter,
-    perft_nodes: SnapshotCounter,
+    /// Of floating point, since whole ones of 64 bits run over within one large job.
+    perft_nodes: Family<GeneratorLabels, Counter<f64, AtomicU64>>,
     perft_workers: Gauge,
     perft_wanted_threads: Gauge,
     reload_failed: Gauge,
@@ -131,7 +138,7 @@ impl Default for Metrics {
             commit_seconds: SnapshotHistogram::default(),
             batch_writes: SnapshotHistogram::default(),
             writes_failed: SnapshotCounter::default(),
-            perft_nodes: SnapshotCounter::default(),
+            perft_nodes: Family::default(),
             perft_workers: Gauge::default(),
             perft_wanted_threads: Gauge::default(),
             reload_failed: Gauge::default(),
@@ -171,7 +178,7 @@ impl Metrics {
         );
         registry.register(
             "referee_perft_nodes",
-            "Nodes of move trees that were counted and accepted",
+            "Nodes of move trees that workers counted and that were accepted, by their counter",
             self.perft_nodes.clone(),
         );
         registry.register(
@@ -334,10 +341,17 @@ impl Metrics {
         self.writes_failed.set(failed);
     }
 
-    /// Says how many nodes of move trees were counted, how many workers hold a session, and how
-    /// many threads what waits is worth.
-    pub fn set_perft(&self, nodes: u64, workers: u64, wanted_threads: u64) {
-        self.perft_nodes.set(nodes);
+    /// Counts nodes of move trees that were accepted, by the counter that counted them. With 0 of
+    /// them its series begins.
+    pub fn count_perft_nodes(&self, generator: &'static str, nodes: f64) {
+        let counter = self
+            .perft_nodes
+            .get_or_create_owned(&GeneratorLabels { generator });
+        counter.inc_by(nodes);
+    }
+
+    /// Says how many workers hold a session, and how many threads what waits is worth.
+    pub fn set_perft(&self, workers: u64, wanted_threads: u64) {
         self.perft_workers.set(signed(workers));
         self.perft_wanted_threads.set(signed(wanted_threads));
     }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use referee_api::worker::v1::{CountedPart, TaskResult};
 use referee_chess::CastlingMode;
-use referee_perft::{Counter, KEY_LENGTH, Means, Table, Task};
+use referee_perft::{Counter, Folding, KEY_LENGTH, Means, Table, Task};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::hand::{Counted, Course, Hand, Held};
+use crate::hand::{Counted, Course, Hand, Held, is_expanded};
 use crate::limits::FAULT_PAUSE;
 
 /// The hand, and who is told when it changes.
@@ -136,26 +136,53 @@ fn count(engine: &Engine, held: &Held, course: &Course) -> Result<Counted, Strin
             .share
             .store((share * 1_000.0) as u32, Ordering::Relaxed);
     };
-    let counted = engine.counter.count(&task, means, Some(&watch));
+    let children = is_expanded(&held.task).then(|| task.children()).flatten();
+    let subject = children.as_ref().unwrap_or(&task);
+    let counted = engine.counter.count(subject, means, Some(&watch));
     let counted = counted.map_err(|error| error.to_string())?;
     let elapsed = begin.elapsed();
-    let parts: Vec<CountedPart> = counted
-        .parts()
-        .into_iter()
+    let whole = match &children {
+        Some(children) => fold(&task, children, &counted)?,
+        None => None,
+    };
+    let parts = match &whole {
+        Some(counts) => vec![(0, counts.clone())],
+        None => counted.parts(),
+    };
+    let nodes = parts.iter().flat_map(|(_, counts)| counts);
+    let nodes: f64 = nodes.map(|&n| n as f64).sum();
+    let parts = parts.into_iter();
+    let parts: Vec<CountedPart> = parts
         .map(|(first, counts)| write_part(first, &counts))
         .collect();
-    let nodes: f64 = counted.counts.iter().flatten().map(|&n| n as f64).sum();
     let threads = u32::try_from(engine.counter.threads()).unwrap_or(u32::MAX);
     Ok(Counted {
         result: TaskResult {
             lease: held.task.lease,
             parts,
             probes: counted.table.probes,
+            children: children.is_some() && whole.is_none(),
             thread_time: prost_types::Duration::try_from(elapsed.saturating_mul(threads)).ok(),
         },
         nodes,
         elapsed,
     })
+}
+
+/// Returns the counts of the positions of a task by those of their children; `None` where these are
+/// not all there.
+fn fold(
+    task: &Task,
+    children: &Task,
+    counted: &referee_perft::Counted,
+) -> Result<Option<Vec<u128>>, String> {
+    let counts: Option<Vec<u128>> = counted.counts.iter().copied().collect();
+    let (Some(counts), Some(mut folding)) = (counts, Folding::new(task)) else {
+        return Ok(None);
+    };
+    let folded = folding.add(children, &counts);
+    let folded = folded.and_then(|()| folding.finish());
+    folded.map(Some).map_err(|error| error.to_string())
 }
 
 /// Writes counts of positions that follow each other.
@@ -209,6 +236,40 @@ mod tests {
         stopped.stop.store(true, Ordering::Relaxed);
         let counted = count(&engine(), &held(keys, 9), &stopped).expect("it ends");
         assert!(counted.result.parts.is_empty());
+    }
+
+    #[test]
+    fn a_heavy_position_is_stopped_between_its_children() {
+        let keys = key_to_bytes(Position::startpos().exact_key()).to_vec();
+        let course = Course::default();
+        let counted = count(&engine(), &held(keys.clone(), 6), &course).expect("it is sound");
+        assert!(!counted.result.children, "it is whole");
+        assert_eq!(counted.result.parts[0].counts, [119_060_324]);
+        // Stopped when some are done.
+        let course = Course::default();
+        let counted = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while course.share.load(Ordering::Relaxed) < 200 {
+                    std::thread::yield_now();
+                }
+                course.stop.store(true, Ordering::Relaxed);
+            });
+            count(&engine(), &held(keys, 7), &course).expect("it ends")
+        });
+        assert!(counted.result.children);
+        let starting = CastlingMode::Standard;
+        let root = [key_to_bytes(Position::startpos().exact_key())];
+        let task = Task::from_keys(7, starting, &root).expect("a position");
+        let children = task.children().expect("plies are left");
+        let done: usize = counted.result.parts.iter().map(|it| it.counts.len()).sum();
+        assert!((1..children.len()).contains(&done), "{done} of 20");
+        for part in &counted.result.parts {
+            let first = part.first as usize;
+            let again = children.part(first..first + 1);
+            let again = engine().counter.count(&again, Means::default(), None);
+            let again = again.expect("counted").counts;
+            assert_eq!(again, [Some(u128::from(part.counts[0]))]);
+        }
     }
 
     #[test]

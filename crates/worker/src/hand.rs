@@ -11,8 +11,8 @@ use referee_perft::KEY_LENGTH;
 use tokio::time::Instant;
 
 use crate::limits::{
-    PACE_RESULTS, RESULTS_REPORTED_MAX, SHARE_TIME, SPLIT_LEFT_MIN, SPLIT_POSITIONS_MIN,
-    TASKS_IN_HAND, UNREPORTED_MAX,
+    EXPANDED_REST_MIN, PACE_RESULTS, RESULTS_REPORTED_MAX, SHARE_TIME, SPLIT_LEFT_MIN,
+    SPLIT_POSITIONS_MIN, TASKS_IN_HAND, UNREPORTED_MAX,
 };
 
 /// The secret that names a session.
@@ -45,7 +45,8 @@ pub(crate) struct Course {
 struct Counting {
     session: Secret,
     lease: Lease,
-    positions: usize,
+    /// Whether what is counted of it can be told from what is not.
+    can_split: bool,
     course: Arc<Course>,
     begun: Instant,
     /// Whether the server wants to hear of it.
@@ -181,7 +182,7 @@ impl Hand {
         });
         if let Some(counting) = &self.counting
             && is_named(&counting.session, counting.lease)
-            && counting.positions >= SPLIT_POSITIONS_MIN
+            && counting.can_split
             && counting.left(now) >= SPLIT_LEFT_MIN
         {
             counting.course.stop.store(true, Ordering::Relaxed);
@@ -195,7 +196,7 @@ impl Hand {
         self.counting = Some(Counting {
             session: held.session.clone(),
             lease: held.lease(),
-            positions: held.task.keys.len() / KEY_LENGTH,
+            can_split: is_expanded(&held.task) || positions(&held.task) >= SPLIT_POSITIONS_MIN,
             course: Arc::clone(&course),
             begun: now,
             is_wanted: true,
@@ -266,6 +267,16 @@ impl Hand {
         }
         nodes / time.as_secs_f64()
     }
+}
+
+fn positions(task: &Task) -> usize {
+    task.keys.len() / KEY_LENGTH
+}
+
+/// Whether a task is counted by the children of its positions: one of few positions, each of which
+/// may be heavy.
+pub(crate) fn is_expanded(task: &Task) -> bool {
+    positions(task) < SPLIT_POSITIONS_MIN && task.rest >= EXPANDED_REST_MIN
 }
 
 impl Counting {
@@ -386,6 +397,27 @@ mod tests {
         hand.share(&US.to_vec(), &all, later);
         assert!(course.stop.load(Ordering::Relaxed));
         assert_eq!(hand.wants(later + SHARE_TIME), 1);
+    }
+
+    #[test]
+    fn a_single_position_is_given_back_in_parts_where_it_may_be_heavy() {
+        for (rest, can_split) in [(4, false), (5, true), (9, true)] {
+            let now = Instant::now();
+            let mut hand = Hand {
+                session: Some(US.to_vec()),
+                ..Hand::default()
+            };
+            let single = Task {
+                rest,
+                keys: vec![0; KEY_LENGTH].into(),
+                ..task(1)
+            };
+            hand.take(&US.to_vec(), vec![single]);
+            let (_, course) = hand.begin(now).expect("there is one");
+            course.share.store(500, Ordering::Relaxed);
+            hand.share(&US.to_vec(), &[lease(1)], now + Duration::from_secs(3));
+            assert_eq!(course.stop.load(Ordering::Relaxed), can_split, "{rest}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use referee_perft::limits::EXPANDED_POSITIONS_MAX;
+
 /// The tasks that a worker holds to count: one that is counted, and the next.
 pub const TASKS_IN_HAND: usize = 2;
 /// With so many results that the server has not answered, no more tasks are asked for.
@@ -20,10 +22,14 @@ pub const BACKOFF_MAX: Duration = Duration::from_secs(10);
 pub const END_TIME_MAX: Duration = Duration::from_millis(1_500);
 /// The pause after a task that could not be counted, or a report that could not be sent.
 pub const FAULT_PAUSE: Duration = Duration::from_secs(1);
-/// A task that has this long to go at least, and so many positions, is split where others wait.
+/// A task that has this long to go at least is split where others wait: between its positions, or
+/// below them where there are few.
 pub const SPLIT_LEFT_MIN: Duration = Duration::from_secs(2);
-/// See [`SPLIT_LEFT_MIN`].
-pub const SPLIT_POSITIONS_MIN: usize = 4;
+/// A task of fewer positions is counted by their children, so that these can be given back. See
+/// [`SPLIT_LEFT_MIN`].
+pub const SPLIT_POSITIONS_MIN: usize = EXPANDED_POSITIONS_MAX + 1;
+/// Where fewer plies are left a position never takes long.
+pub const EXPANDED_REST_MIN: u32 = 5;
 /// So long no second task is taken in hand after others waited for tasks.
 pub const SHARE_TIME: Duration = Duration::from_secs(5);
 /// The pace of a worker is told from its last results, up to so many.

@@ -1,10 +1,10 @@
 //! Shared work goes through as it is.
 
 use referee_store::{
-    Ack, Claim, ClaimedJob, Dispute, Fault, JobCursor, JobEnd, JobError, JobKey, JobPage,
+    Ack, Claim, ClaimedJob, Dispute, Fault, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage,
     JobProgress, JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask,
-    PlannedJob, Read, Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept,
-    TaskReport, Unfinished, Work,
+    PlannedJob, Read, Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Stretch,
+    Swept, TaskReport, Unfinished, Work, WorkCensus,
 };
 
 use super::Apart;
@@ -40,6 +40,10 @@ impl Work for Apart {
 
     fn end_plan(&self, claim: Claim, planned: PlannedJob) -> Ack<bool, Fault> {
         self.store.end_plan(claim, planned)
+    }
+
+    fn fold_task(&self, claim: Claim, fold: Fold) -> Ack<bool, Fault> {
+        self.store.fold_task(claim, fold)
     }
 
     fn end_job(&self, claim: Claim, end: JobEnd) -> Ack<bool, Fault> {
@@ -104,8 +108,12 @@ impl Work for Apart {
         self.store.tasks(leases)
     }
 
-    fn counted(&self, job: i64, first: i64, end: i64) -> Read<'_, Vec<StoredTask>> {
-        self.store.counted(job, first, end)
+    fn counted(&self, stretch: Stretch) -> Read<'_, Vec<StoredTask>> {
+        self.store.counted(stretch)
+    }
+
+    fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>> {
+        self.store.expanded(job)
     }
 
     fn late_counts(&self, job: i64, task: i64) -> Read<'_, Vec<Vec<u8>>> {
@@ -118,5 +126,9 @@ impl Work for Apart {
 
     fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>> {
         self.store.sessions(job, limit)
+    }
+
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus> {
+        self.store.work_census(now_us)
     }
 }

@@ -20,7 +20,7 @@ use tonic::Status;
 use tonic::transport::Channel;
 
 /// After this time something hangs.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(180);
 
 static COUNTER: LazyLock<Counter> = LazyLock::new(|| Counter::new(1).expect("a thread"));
 
@@ -233,6 +233,7 @@ pub(super) fn result(task: &w::Task, counts: Vec<u64>) -> w::TaskResult {
         }],
         probes: 0,
         thread_time: None,
+        children: false,
     }
 }
 

@@ -2,7 +2,10 @@
 //! twice or wrongly, and whoever dies; limits; small counts that stop with their callers.
 
 mod desk;
+mod full_disk;
+mod heavy;
 mod limits;
+mod measures;
 mod reports;
 mod small;
 

@@ -196,6 +196,14 @@ fn of_perft() -> Vec<(&'static str, String)> {
             "PERFT_SPILL_ROOM_BYTES",
             bytes(l::PERFT_SPILL_ROOM_BYTES as usize),
         ),
+        (
+            "COUNTED_TASKS_MAX",
+            count(referee_store::limits::COUNTED_TASKS_MAX as usize),
+        ),
+        (
+            "EXPANDED_POSITIONS_MAX",
+            count(referee_perft::limits::EXPANDED_POSITIONS_MAX),
+        ),
         ("SESSIONS_MAX", count(l::SESSIONS_MAX)),
         ("SESSION_TIME", seconds(l::SESSION_TIME)),
         ("LEASES_HELD_MAX", count(l::LEASES_HELD_MAX)),

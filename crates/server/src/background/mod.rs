@@ -53,6 +53,7 @@ impl Background {
         tasks.spawn(walk::run(registry, store, damaged, stop.clone()));
         tasks.spawn(perft::advance(Arc::clone(perft), stop.clone()));
         tasks.spawn(perft::sweep(Arc::clone(perft), stop.clone()));
+        tasks.spawn(perft::census(Arc::clone(perft), stop.clone()));
         tasks.close();
         let heartbeat = heartbeat::Thread::start(Arc::clone(&games.heartbeat), stop.clone())?;
         Ok(Background {

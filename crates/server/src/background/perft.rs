@@ -1,4 +1,5 @@
-//! Perft jobs are planned and added up, and what time brings to sessions of workers is done.
+//! Perft jobs are planned and added up, what time brings to sessions of workers is done, and what
+//! is left is shown to those who watch the service.
 
 use std::sync::Arc;
 
@@ -31,6 +32,17 @@ pub(super) async fn sweep(jobs: Arc<PerftJobs>, stop: CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// Shows how much is left and who works on it until the service stops.
+pub(super) async fn census(jobs: Arc<PerftJobs>, stop: CancellationToken) {
+    loop {
+        jobs.take_census().await;
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(limits::PERFT_CENSUS_INTERVAL) => {}
         }
     }
 }

@@ -4,7 +4,7 @@ use prost::Message as _;
 use referee_api::v1;
 use referee_api::v1::perft_failure::Kind;
 use referee_perft::{Summation, Task, Total, TotalError};
-use referee_store::{ClaimedJob, JobState, StoredTask};
+use referee_store::{ClaimedJob, JobState, StoredTask, Stretch};
 
 use super::counts;
 use super::failed::Failed;
@@ -18,6 +18,13 @@ impl PerftJobs {
     /// Adds a job up, and ends it.
     pub(super) async fn finish(&self, claimed: &ClaimedJob) {
         let name = &claimed.row.key.job;
+        match self.fold(claimed).await {
+            Ok(Ok(())) => {}
+            Ok(Err(failed)) => return self.fail(claimed, failed).await,
+            Err(error) => {
+                return tracing::warn!(job = name, %error, "a job could not be added up now");
+            }
+        }
         let total = match self.add_up(claimed).await {
             Ok(Ok(total)) => total,
             Ok(Err(failed)) => return self.fail(claimed, failed).await,
@@ -48,7 +55,13 @@ impl PerftJobs {
         let mut first = 0;
         loop {
             let job = claimed.claim.job;
-            let page = self.store.counted(job, first, i64::MAX).await?;
+            let page = self.store.counted(Stretch {
+                job,
+                parent: None,
+                first,
+                end: i64::MAX,
+            });
+            let page = page.await?;
             let Some(last) = page.last() else { break };
             first = last.first + last.positions.max(1);
             let until_us = self.clock.now_us().saturating_add(us(limits::PERFT_CLAIM));

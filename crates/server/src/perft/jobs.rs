@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use referee_store::{ClaimedJob, JobEnd, JobState, Work};
+use referee_telemetry::Metrics;
 use tokio::sync::Notify;
 
 use super::failed::Failed;
@@ -17,6 +18,7 @@ use crate::pool::WorkPool;
 pub(crate) struct PerftJobs {
     pub(crate) store: Arc<dyn Work>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(super) metrics: Arc<Metrics>,
     /// Where reports are checked and tasks are read.
     pub(super) pool: WorkPool,
     /// Where plans are sorted.
@@ -33,11 +35,13 @@ impl PerftJobs {
     pub(crate) fn new(
         store: Arc<dyn Work>,
         clock: Arc<dyn Clock>,
+        metrics: Arc<Metrics>,
         spill_folder: PathBuf,
     ) -> PerftJobs {
-        PerftJobs {
+        let jobs = PerftJobs {
             store,
             clock,
+            metrics,
             pool: WorkPool::new(
                 limits::PERFT_CHECKS_AT_ONCE_MAX,
                 limits::PERFT_CHECKS_WAITING_MAX,
@@ -46,7 +50,9 @@ impl PerftJobs {
             due: Notify::new(),
             opened: Notify::new(),
             waiting: AtomicUsize::new(0),
-        }
+        };
+        jobs.begin_series();
+        jobs
     }
 
     /// Wakes who waits for tasks.

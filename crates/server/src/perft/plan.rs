@@ -352,7 +352,10 @@ fn not_planned(error: PlanError) -> NotPlanned {
             NotPlanned::Failed(Failed::new(Kind::TooManyPaths, &error))
         }
         PlanError::Spill(cause) => {
-            let text = format!("the positions cannot be sorted: {cause}");
+            let text = format!(
+                "the positions cannot be sorted: {cause}; make room on the disk of the store, or ask \
+                 for a smaller depth"
+            );
             NotPlanned::Failed(Failed::new(Kind::NoRoom, &text))
         }
     }

@@ -4,6 +4,7 @@ use referee_api::v1::perft_failure::Kind;
 use referee_api::worker::v1 as w;
 use referee_api::worker::v1::Verdict;
 use referee_perft::Task;
+use referee_perft::limits::EXPANDED_POSITIONS_MAX;
 use referee_store::{
     Counting, Dispute, Lease, Reported, SessionToken, SplitPart, StoredTask, TaskReport,
 };
@@ -17,14 +18,24 @@ use crate::limits;
 /// A stretch of counts: the place of the first in the task, and the counts.
 type Stretch = (usize, Vec<u128>);
 
-/// Why a report cannot be right, or nothing where it can.
-type Checked = Result<(Task, Vec<Stretch>), String>;
+/// What a report has counts of.
+struct Subject {
+    task: Task,
+    /// The task whose children they are; `None` where they are of the plan.
+    parent: Option<i64>,
+    /// Whether a task is replaced by it.
+    is_children: bool,
+}
+
+/// What a report has counts of, and the counts; or why it cannot be right.
+type Checked = Result<(Subject, Vec<Stretch>), String>;
 
 impl PerftJobs {
-    /// Takes one result of a session.
+    /// Takes one result of a session, whose counter is named for the metrics.
     pub(crate) async fn take_result(
         &self,
         token: SessionToken,
+        generator: &'static str,
         result: w::TaskResult,
     ) -> Result<w::ReportedTask, ServiceError> {
         let sent = result.lease.unwrap_or_default();
@@ -43,23 +54,20 @@ impl PerftJobs {
             let seconds = time.seconds.checked_mul(1_000_000)?;
             seconds.checked_add(i64::from(time.nanos) / 1_000)
         });
-        let parts = result.parts;
-        let (checked, stored) = self
-            .pool
-            .run(move || (check(&stored, &parts), stored))
-            .await?;
-        let (task, stretches) = match checked {
+        let (parts, is_children) = (result.parts, result.children);
+        let checked = self.pool.run(move || {
+            let (subject, stretches) = check(&stored, &parts, is_children)?;
+            let counting = build_counting(&subject, &stretches, lease.attempt);
+            Ok::<_, String>((subject, stretches, counting))
+        });
+        let (subject, stretches, counting) = match checked.await? {
             Ok(checked) => checked,
             Err(text) => {
                 self.refuse(token, lease, &text).await?;
                 return Ok(told(Verdict::Refused, text));
             }
         };
-        let (counting, stretches) = self
-            .pool
-            .run(move || (build_counting(&task, &stretches), stretches))
-            .await?;
-        let is_split = matches!(counting, Counting::Split { .. });
+        let is_split = !matches!(counting, Counting::Whole { .. });
         let report = TaskReport {
             token,
             lease,
@@ -69,7 +77,7 @@ impl PerftJobs {
             now_us: self.clock.now_us(),
         };
         let reported = self.store.report(report).await?;
-        if let Some(text) = self.compare(reported, &stored, &stretches).await? {
+        if let Some(text) = self.compare(reported, lease, &subject, &stretches).await? {
             let outcome = Failed::new(Kind::CountsDisagree, &text).outcome();
             self.dispute(lease.job, true, outcome, &text).await?;
             return Ok(told(Verdict::Disagrees, text));
@@ -79,6 +87,7 @@ impl PerftJobs {
         }
         Ok(match reported {
             Reported::Accepted { .. } => {
+                self.metrics.count_perft_nodes(generator, nodes(&stretches));
                 // The last one of a job lets it be added up.
                 self.due.notify_one();
                 told(Verdict::Accepted, String::new())
@@ -93,17 +102,21 @@ impl PerftJobs {
     async fn compare(
         &self,
         reported: Reported,
-        stored: &StoredTask,
+        lease: Lease,
+        subject: &Subject,
         stretches: &[Stretch],
     ) -> Result<Option<String>, ServiceError> {
         match reported {
-            Reported::Accepted { has_late: true } => self.compare_late(stored, stretches).await,
-            Reported::Known => self.compare_known(stored, stretches).await,
-            Reported::Accepted { has_late: false } | Reported::Late | Reported::Unwanted => {
-                Ok(None)
+            // What is late of a task is compared with its children when these are folded.
+            Reported::Accepted { has_late: true } if !subject.is_children => {
+                self.compare_late(lease, subject, stretches).await
             }
+            Reported::Accepted { .. } => Ok(None),
+            Reported::Known => self.compare_known(lease.job, subject, stretches).await,
+            Reported::Late | Reported::Unwanted => Ok(None),
         }
     }
+
     /// Notes a report that cannot be right; a task that gets too many of them ends its job.
     async fn refuse(
         &self,
@@ -143,18 +156,24 @@ impl PerftJobs {
     /// Compares a report with what was accepted of the same positions; says where they differ.
     async fn compare_known(
         &self,
-        stored: &StoredTask,
+        job: i64,
+        subject: &Subject,
         stretches: &[Stretch],
     ) -> Result<Option<String>, ServiceError> {
-        let (first, end) = (stored.first, stored.first + stored.positions);
-        let known = self.store.counted(stored.job, first, end).await?;
-        for task in known {
+        let first = subject.task.first().cast_signed();
+        let known = self.store.counted(referee_store::Stretch {
+            job,
+            parent: subject.parent,
+            first,
+            end: first + subject.task.len() as i64,
+        });
+        for task in known.await? {
             let bytes = task.counts.as_deref().unwrap_or_default();
             let length = usize::try_from(task.positions).unwrap_or(0);
             let accepted = counts::read(bytes, length)
                 .ok_or_else(|| ServiceError::damaged("the counts of a task"))?;
             let begin = usize::try_from(task.first - first).unwrap_or(0);
-            if let Some(text) = differ(stored, (begin, &accepted), stretches) {
+            if let Some(text) = differ(first, (begin, &accepted), stretches) {
                 return Ok(Some(text));
             }
         }
@@ -164,14 +183,15 @@ impl PerftJobs {
     /// Compares an accepted report with those of earlier leases.
     async fn compare_late(
         &self,
-        stored: &StoredTask,
+        lease: Lease,
+        subject: &Subject,
         stretches: &[Stretch],
     ) -> Result<Option<String>, ServiceError> {
-        let length = usize::try_from(stored.positions).unwrap_or(0);
-        for bytes in self.store.late_counts(stored.job, stored.task).await? {
-            let late = counts::read(&bytes, length)
+        let first = subject.task.first().cast_signed();
+        for bytes in self.store.late_counts(lease.job, lease.task).await? {
+            let late = counts::read(&bytes, subject.task.len())
                 .ok_or_else(|| ServiceError::damaged("the counts of a task"))?;
-            if let Some(text) = differ(stored, (0, &late), stretches) {
+            if let Some(text) = differ(first, (0, &late), stretches) {
                 return Ok(Some(text));
             }
         }
@@ -183,8 +203,8 @@ impl PerftJobs {
 const GONE: &str = "the job is over or deleted, or there is no such task";
 
 /// What is said of a count that came too late.
-const LATE: &str =
-    "the task was leased to another worker since; the counts are kept to be compared";
+const LATE: &str = "the task was leased to another worker since, or replaced by tasks of its \
+                    children; whole counts are kept to be compared";
 
 /// Reads a lease.
 pub(crate) fn read_lease(lease: &w::Lease) -> Lease {
@@ -195,11 +215,38 @@ pub(crate) fn read_lease(lease: &w::Lease) -> Lease {
     }
 }
 
-/// Checks that counts can be right.
-fn check(stored: &StoredTask, parts: &[w::CountedPart]) -> Checked {
+/// Reads what a report has counts of.
+fn read_subject(stored: &StoredTask, is_children: bool) -> Result<Subject, String> {
     let first = stored.first.cast_unsigned();
     let task = Task::from_bytes(first, stored.rest, &stored.bytes);
     let task = task.map_err(|error| error.to_string())?;
+    if !is_children {
+        return Ok(Subject {
+            task,
+            parent: stored.parent,
+            is_children,
+        });
+    }
+    let most = EXPANDED_POSITIONS_MAX;
+    if task.len() > most {
+        let positions = task.len();
+        return Err(format!(
+            "counts of children were reported, and the task has {positions} positions, above {most}"
+        ));
+    }
+    let children = task.children();
+    let task = children.ok_or("counts of children were reported, and the task has no ply left")?;
+    Ok(Subject {
+        task,
+        parent: Some(stored.task),
+        is_children,
+    })
+}
+
+/// Checks that counts can be right.
+fn check(stored: &StoredTask, parts: &[w::CountedPart], is_children: bool) -> Checked {
+    let subject = read_subject(stored, is_children)?;
+    let task = &subject.task;
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut free = 0;
     for part in parts {
@@ -242,13 +289,21 @@ fn check(stored: &StoredTask, parts: &[w::CountedPart]) -> Checked {
         let Some((index, _)) = shortest else { break };
         stretches.remove(index);
     }
-    Ok((task, stretches))
+    Ok((subject, stretches))
+}
+
+/// The paths of all positions that were counted, each once.
+fn nodes(stretches: &[Stretch]) -> f64 {
+    let counts = stretches.iter().flat_map(|(_, counts)| counts);
+    counts.map(|&count| count as f64).sum()
 }
 
 /// What is stored of counts: of a whole task, or of parts that it is replaced by.
-fn build_counting(task: &Task, stretches: &[Stretch]) -> Counting {
+fn build_counting(subject: &Subject, stretches: &[Stretch], attempt: i64) -> Counting {
+    let task = &subject.task;
     if let [(0, counts)] = stretches
         && counts.len() == task.len()
+        && !subject.is_children
     {
         return Counting::Whole {
             counts: counts::write(counts),
@@ -270,18 +325,27 @@ fn build_counting(task: &Task, stretches: &[Stretch]) -> Counting {
         });
     };
     let mut at = 0;
+    if stretches.is_empty() && !subject.is_children && attempt >= limits::WHOLE_ATTEMPTS_MAX {
+        // Nobody may have the time for all of it.
+        at = task.len() / 2;
+        add(0..at, None);
+    }
     for (begin, counts) in stretches {
         add(at..*begin, None);
         at = begin + counts.len();
         add(*begin..at, Some(counts));
     }
     add(at..task.len(), None);
+    if subject.is_children {
+        let rest = task.rest();
+        return Counting::Children { rest, parts };
+    }
     Counting::Split { parts }
 }
 
 /// Says where counts of the same positions differ.
 fn differ(
-    stored: &StoredTask,
+    first: i64,
     (begin, accepted): (usize, &[u128]),
     stretches: &[Stretch],
 ) -> Option<String> {
@@ -289,7 +353,7 @@ fn differ(
         for (place, &count) in (*from..).zip(counts) {
             let known = place.checked_sub(begin).and_then(|at| accepted.get(at));
             if let Some(&known) = known.filter(|&&known| known != count) {
-                let position = stored.first + place as i64;
+                let position = first + place as i64;
                 return Some(format!(
                     "position {position} has {count} paths by this report and {known} by another"
                 ));

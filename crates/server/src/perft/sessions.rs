@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::census::generator_of;
 use super::jobs::{PerftJobs, Waits};
 use super::root::read_root;
 use crate::clock::us;
@@ -157,11 +158,8 @@ impl PerftJobs {
         let Renewed { held, dropped } = renewed.ok_or(ServiceError::SessionNotFound)?;
         // Who waits finds nothing open, or would not wait.
         let split = if self.waiting.load(Ordering::Relaxed) > 0 {
-            let long = limits::SPLIT_TIME_MIN.as_secs_f64();
-            held.iter()
-                .filter(|task| task.cost >= long || held.len() > 1)
-                .map(|task| write_lease(task.lease))
-                .collect()
+            // Also what was estimated to be short: the worker knows how long it takes yet.
+            held.iter().map(|task| write_lease(task.lease)).collect()
         } else {
             Vec::new()
         };
@@ -182,12 +180,15 @@ impl PerftJobs {
         Ok(())
     }
 
-    /// Fails where the server never gave a token, or has forgotten it.
-    pub(crate) async fn check_session(&self, token: &SessionToken) -> Result<(), ServiceError> {
-        match self.store.session(token).await? {
-            Some(_) => Ok(()),
-            None => Err(ServiceError::SessionNotFound),
-        }
+    /// Returns the name of the counter of a session, out of a table; fails where the server never
+    /// gave the token, or has forgotten it.
+    pub(crate) async fn find_generator(
+        &self,
+        token: &SessionToken,
+    ) -> Result<&'static str, ServiceError> {
+        let session = self.store.session(token).await?;
+        let session = session.ok_or(ServiceError::SessionNotFound)?;
+        Ok(generator_of(&session))
     }
 }
 

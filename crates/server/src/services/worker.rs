@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use referee_api::worker::v1 as w;
-use referee_perft::GENERATOR;
 use referee_record::Fields;
 use referee_record::convert::time::{read_duration, write_duration};
 use referee_store::{Lease, SessionToken};
@@ -13,11 +12,8 @@ use tonic::{Request, Response, Status};
 
 use crate::error::ServiceError;
 use crate::limits;
-use crate::perft::{PerftJobs, read_lease, token};
+use crate::perft::{GENERATORS, PerftJobs, read_lease, token};
 use crate::transport::Caller;
-
-/// The counters whose counts are taken.
-const GENERATORS: [&str; 1] = [GENERATOR];
 
 /// Answers `WorkerService`.
 #[derive(Clone)]
@@ -111,10 +107,10 @@ impl w::worker_service_server::WorkerService for WorkerDesk {
         let session = read_session(&request.session, &mut fields);
         check_results(&request.results, &mut fields);
         fields.finish().map_err(ServiceError::from)?;
-        self.jobs.check_session(&session).await?;
+        let generator = self.jobs.find_generator(&session).await?;
         let mut tasks = Vec::new();
         for result in request.results {
-            tasks.push(self.jobs.take_result(session, result).await?);
+            tasks.push(self.jobs.take_result(session, generator, result).await?);
         }
         Ok(Response::new(w::ReportTasksResponse { tasks }))
     }

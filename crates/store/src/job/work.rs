@@ -3,9 +3,9 @@
 use crate::error::Fault;
 use crate::pending::Pending;
 use crate::work::{
-    Claim, ClaimedJob, Dispute, JobEnd, JobError, JobKey, JobRow, Lease, LeaseRequest, Leases,
-    NewJob, NewSession, NewTask, PlannedJob, Renewal, Renewed, Reported, SessionToken, Swept,
-    TaskReport, Unfinished,
+    Claim, ClaimedJob, Dispute, Fold, JobEnd, JobError, JobKey, JobRow, Lease, LeaseRequest,
+    Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal, Renewed, Reported, SessionToken,
+    Swept, TaskReport, Unfinished,
 };
 
 /// One write of shared work.
@@ -18,6 +18,7 @@ pub(crate) enum WorkJob {
     Clear(Pending<Claim, Option<bool>, Fault>),
     Add(Pending<TaskAddition, bool, Fault>),
     EndPlan(Pending<PlanEnding, bool, Fault>),
+    Fold(Pending<TaskFold, bool, Fault>),
     End(Pending<JobEnding, bool, Fault>),
     OpenSession(Pending<NewSession, bool, Fault>),
     Lease(Pending<LeaseRequest, Option<Leases>, Fault>),
@@ -55,6 +56,13 @@ pub(crate) struct TaskAddition {
 pub(crate) struct PlanEnding {
     pub(crate) claim: Claim,
     pub(crate) planned: PlannedJob,
+}
+
+/// The counts of a task that its children come to.
+#[derive(Debug)]
+pub(crate) struct TaskFold {
+    pub(crate) claim: Claim,
+    pub(crate) fold: Fold,
 }
 
 /// A job that ends.
@@ -97,6 +105,7 @@ macro_rules! each {
             WorkJob::Clear($pending) => $result,
             WorkJob::Add($pending) => $result,
             WorkJob::EndPlan($pending) => $result,
+            WorkJob::Fold($pending) => $result,
             WorkJob::End($pending) => $result,
             WorkJob::OpenSession($pending) => $result,
             WorkJob::Lease($pending) => $result,

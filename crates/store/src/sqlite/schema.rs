@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     STATED_DEADLINES,
     super::work_tables::TABLES,
     TOKENS,
+    super::work_tables::CHILDREN,
 ];
 
 /// Games, their entries, and what must survive beside them.

@@ -23,6 +23,10 @@ const OPEN: i64 = 0;
 const LEASED: i64 = 1;
 const DONE: i64 = 2;
 const SPLIT: i64 = 3;
+const EXPANDED: i64 = 4;
+
+/// The parent of tasks of a plan.
+const NO_PARENT: i64 = -1;
 
 /// Verdicts on results: the counts are those of the task, or came too late for that.
 const ACCEPTED: i64 = 1;
@@ -43,6 +47,7 @@ impl Writer {
             WorkJob::Clear(it) => it.answer = Some(Ok(self.clear_tasks(it.question)?)),
             WorkJob::Add(it) => it.answer = Some(Ok(self.add_tasks(&it.question)?)),
             WorkJob::EndPlan(it) => it.answer = Some(Ok(self.end_plan(&it.question)?)),
+            WorkJob::Fold(it) => it.answer = Some(Ok(self.fold_task(&it.question)?)),
             WorkJob::End(it) => it.answer = Some(Ok(self.end_job(&it.question)?)),
             WorkJob::OpenSession(it) => it.answer = Some(Ok(self.open_session(&it.question)?)),
             WorkJob::Lease(it) => it.answer = Some(Ok(self.lease(&it.question)?)),

@@ -106,3 +106,13 @@ CREATE TABLE perft_sessions (
 ) STRICT;
 CREATE INDEX perft_sessions_by_time ON perft_sessions (is_open, expires_us);
 ";
+
+/// Tasks of children of the positions of another task, which get numbers of their own that begin
+/// at 0. The parent of tasks of a plan is -1. A copy has the state 4 while its task is replaced by
+/// tasks of its children that are not all counted.
+pub(super) const CHILDREN: &str = "
+ALTER TABLE perft_inputs ADD COLUMN parent INTEGER NOT NULL DEFAULT -1;
+DROP INDEX perft_inputs_in_order;
+CREATE INDEX perft_inputs_in_order ON perft_inputs (job_id, parent, first);
+CREATE INDEX perft_expanded ON perft_copies (job_id, task) WHERE state = 4;
+";

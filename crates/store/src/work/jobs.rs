@@ -214,6 +214,30 @@ pub struct JobEnd {
     pub now_us: i64,
 }
 
+/// The counts of a task, as its children come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fold {
+    /// The number of the task in the job.
+    pub task: i64,
+    /// The counts.
+    pub counts: Vec<u8>,
+    /// Now.
+    pub now_us: i64,
+}
+
+/// Positions of a job that follow each other: those of its plan, or children of those of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// The number of the job.
+    pub job: i64,
+    /// The task whose children they are; `None` where they are of the plan.
+    pub parent: Option<i64>,
+    /// The number of the first of them.
+    pub first: i64,
+    /// The number at which they end.
+    pub end: i64,
+}
+
 /// A task, with its counts where they were accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredTask {
@@ -221,6 +245,8 @@ pub struct StoredTask {
     pub job: i64,
     /// Its number in the job.
     pub task: i64,
+    /// The number of the task whose children its positions are; `None` where they are of the plan.
+    pub parent: Option<i64>,
     /// The number of its first position.
     pub first: i64,
     /// The number of its positions.
@@ -245,6 +271,17 @@ pub struct JobProgress {
     /// The tasks that sessions have leased.
     pub tasks_leased: i64,
     /// The cost of the tasks that are open or leased, in seconds of one thread.
+    pub cost_left: f64,
+}
+
+/// What is left to do in all jobs that run, and by whom.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct WorkCensus {
+    /// The sessions that are open and have not run out.
+    pub sessions: i64,
+    /// The tasks that are open or leased.
+    pub tasks: i64,
+    /// Their cost, in seconds of one thread.
     pub cost_left: f64,
 }
 

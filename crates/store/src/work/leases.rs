@@ -99,10 +99,19 @@ pub enum Counting {
         /// The counts.
         counts: Vec<u8>,
     },
-    /// A part of it. The task is replaced by parts of it, which together are the whole; where none
-    /// is counted it is opened again as it is.
+    /// A part of it. The task is replaced by parts of it, which together are the whole; where that
+    /// is one part that is not counted, it is opened again as it is.
     Split {
         /// The parts, in the order of their positions.
+        parts: Vec<SplitPart>,
+    },
+    /// Some of the children of its positions, or none. The task is replaced by tasks of its
+    /// children, which together are all of them. It gets its own counts when they have theirs,
+    /// with [`Work::fold_task`](super::Work::fold_task).
+    Children {
+        /// How deep the children are to be counted.
+        rest: u32,
+        /// The parts, in the order of their positions, which begin at 0.
         parts: Vec<SplitPart>,
     },
 }

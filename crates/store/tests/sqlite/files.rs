@@ -77,7 +77,7 @@ async fn stores_of_other_versions_are_left_alone() {
             error,
             OpenError::NewerSchema {
                 found: 99,
-                known: 10,
+                known: 11,
                 ..
             }
         ),

@@ -122,6 +122,9 @@ macro_rules! store_tests {
             a_dispute_ends_a_job
             a_cancelled_job_is_dropped
             shares_workers_among_jobs
+            takes_a_census_of_all_platforms
+            children_replace_their_task_until_they_are_counted
+            a_part_of_a_child_stays_with_its_parent
             knows_no_unknown_job
             keeps_tokens_as_they_were_issued
             revokes_tokens_within_a_platform

@@ -1,14 +1,16 @@
 //! Shared work: jobs, tasks, leases and reports.
 
 use referee_store::{
-    Claim, ClaimedJob, Counting, Dispute, JobKey, JobRow, JobState, Lease, LeaseRequest, Leases,
-    NewJob, NewSession, NewTask, PlannedJob, Renewal, Reported, SessionToken, SplitPart, Store,
-    TaskReport,
+    Claim, ClaimedJob, Counting, Dispute, Fold, JobKey, JobRow, JobState, Lease, LeaseRequest,
+    Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal, Reported, SessionToken, SplitPart,
+    Store, Stretch, TaskReport,
 };
 use tokio::sync::{Mutex, MutexGuard};
 
+mod children;
 mod jobs;
 
+pub(crate) use children::*;
 pub(crate) use jobs::*;
 
 use super::{hash, platform};
@@ -144,7 +146,18 @@ const ACCEPTED: Reported = Reported::Accepted { has_late: false };
 
 /// The accepted counts of a job, in the order of their positions.
 async fn counted(store: &dyn Store, job: i64) -> Vec<(i64, i64, String)> {
-    let tasks = store.counted(job, 0, i64::MAX).await.expect("it reads");
+    counted_of(store, job, None).await
+}
+
+/// Those of the children of a task.
+async fn counted_of(store: &dyn Store, job: i64, parent: Option<i64>) -> Vec<(i64, i64, String)> {
+    let stretch = Stretch {
+        job,
+        parent,
+        first: 0,
+        end: i64::MAX,
+    };
+    let tasks = store.counted(stretch).await.expect("it reads");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("tests write texts");
     tasks
         .into_iter()
@@ -479,4 +492,40 @@ pub(crate) async fn knows_no_unknown_job(store: &dyn Store) {
     let progress = store.progress(-1).await.expect("it reads");
     assert_eq!(progress.tasks, 0);
     assert_eq!(counted(store, -1).await, []);
+}
+
+pub(crate) async fn takes_a_census_of_all_platforms(store: &dyn Store) {
+    let _one = one().await;
+    let census = async |now_us: i64| store.work_census(now_us).await.expect("it reads");
+    let before = census(50).await;
+    let first = running(store, &platform("census-1"), 3).await;
+    let second = running(store, &platform("census-2"), 2).await;
+    let planned = create(store, new_job(&platform("census-3"), "job")).await;
+    let token = open_as(store, 40, "census", 100).await;
+    let all = census(50).await;
+    assert_eq!(all.tasks - before.tasks, 5);
+    assert_eq!(all.cost_left - before.cost_left, 10.0);
+    assert_eq!(all.sessions - before.sessions, 1);
+    // One that ran out is none, whether or not it was ended.
+    assert_eq!(census(100).await.sessions, before.sessions);
+    // What is leased is still left; what is counted is not.
+    let request = LeaseRequest {
+        token,
+        held: Vec::new(),
+        limit: 2,
+        now_us: 50,
+        expires_us: 100,
+    };
+    let leased = store.lease(request).await.expect("it writes");
+    let leases = leased.expect("it is open").leased;
+    assert_eq!(census(50).await, all);
+    let taken = report(store, whole(token, leases[0].lease, "one")).await;
+    assert_eq!(taken, ACCEPTED);
+    assert_eq!(census(50).await.cost_left - before.cost_left, 8.0);
+    leave(store, &[&first]).await;
+    let left = census(50).await;
+    assert!(left.tasks - before.tasks <= 2, "{left:?}");
+    leave(store, &[&second, &planned]).await;
+    assert_eq!(census(100).await, before);
+    store.sweep(100, 0).await.expect("it writes");
 }

@@ -68,6 +68,21 @@ pub(crate) struct PerftArguments {
     /// Default: a file in this folder, named after the count.
     #[arg(long, value_name = "FILE")]
     pub(super) checkpoint: Option<PathBuf>,
+    /// Cuts the tree so many plies down, whatever the number of positions there. They are sorted in
+    /// files in --sort-folder, and each takes eight bytes of memory for its count. With as many as
+    /// the depth it is the distinct positions that are counted. Range: 1 to 40. Default: where that
+    /// makes the count short.
+    #[arg(
+        long,
+        value_name = "PLIES",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::DEPTH_MAX)),
+        conflicts_with_all = ["suite", "detail", "server"]
+    )]
+    pub(super) plies: Option<u32>,
+    /// Where --plies sorts positions, in files without names. Default: the folder of the system for
+    /// temporary files.
+    #[arg(long, value_name = "FOLDER", requires = "plies")]
+    pub(super) sort_folder: Option<PathBuf>,
     /// Runs the positions of an `.epd` or `.perft` file against their counts; `-` is standard
     /// input.
     #[arg(

@@ -73,6 +73,11 @@ pub(super) fn write(path: &Path, checkpoint: &Checkpoint) -> Result<(), String> 
         counted: checkpoint.counted.clone(),
     })
     .map_err(|error| place(&error))?;
+    if text.len() as u64 > CHECKPOINT_BYTES_MAX {
+        return Err(place(
+            &"a checkpoint of so many positions would be too long, so that none was written",
+        ));
+    }
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let written = fs::File::create(&beside).and_then(|mut file| {

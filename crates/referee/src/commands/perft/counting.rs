@@ -3,17 +3,21 @@
 #![expect(clippy::disallowed_types, reason = "how long a count took is shown")]
 
 use std::io;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use referee_chess::Position;
 use referee_perft::{
-    Ending, Options, Run, Statistics, Table, TableUse, Total, statistics_on_threads,
+    Checkpoint, Ending, Options, PlanError, Run, RunError, Spill, Statistics, Table, TableUse,
+    Total, statistics_on_threads,
 };
+use referee_spill::{Room, SpillFolder};
 
 use super::arguments::PerftArguments;
 use super::{checkpoint, output, progress};
 use crate::exit::{Exit, Failure, Outcome, tell};
+use crate::limits::SORT_ROOM_BYTES;
 
 /// Counts to a depth, and prints the result.
 pub(super) fn count(arguments: &PerftArguments, depth: u32, cancelled: &AtomicBool) -> Outcome {
@@ -79,33 +83,82 @@ fn total(
     cancelled: &AtomicBool,
 ) -> Result<(Total, TableUse, bool), Failure> {
     let file = checkpoint::path(arguments.checkpoint.as_deref(), position, depth);
-    let mut run = match checkpoint::read(&file).map_err(Failure::Trouble)? {
-        Some(stopped) => {
-            tell(format_args!("goes on from {}", file.display()));
-            Run::resume(position, &stopped, arguments.threads())
-                .map_err(|error| Failure::Trouble(format!("{}: {error}", file.display())))?
+    let stopped = checkpoint::read(&file).map_err(Failure::Trouble)?;
+    match arguments.plies {
+        None => {
+            let run = Run::new(position, depth, arguments.threads());
+            let run = run.map_err(not_prepared)?;
+            finish(
+                run,
+                Run::count,
+                arguments,
+                (&file, stopped),
+                table,
+                cancelled,
+            )
         }
-        None => Run::new(position, depth, arguments.threads())
-            .map_err(|error| Failure::Usage(error.to_string()))?,
-    };
+        Some(plies) => {
+            let folder = arguments.sort_folder.clone();
+            let folder = folder.unwrap_or_else(std::env::temp_dir);
+            let room = Room {
+                bytes_max: u64::MAX,
+                left_free: SORT_ROOM_BYTES,
+            };
+            let place = SpillFolder::new(&folder, room);
+            let run = place.run(position, depth, plies, arguments.threads(), cancelled);
+            let run = run.map_err(not_prepared)?;
+            let count = SpillFolder::count;
+            finish(run, count, arguments, (&file, stopped), table, cancelled)
+        }
+    }
+}
+
+/// Why a count was not begun.
+fn not_prepared(error: RunError) -> Failure {
+    match &error {
+        RunError::Plan(PlanError::Cancelled) => {
+            Failure::Interrupted("stopped; nothing was counted yet".to_owned())
+        }
+        RunError::Plan(PlanError::Spill(_)) => Failure::Trouble(format!(
+            "{error}; make room there, name another --sort-folder, or ask for fewer --plies"
+        )),
+        _ => Failure::Usage(error.to_string()),
+    }
+}
+
+/// Counts what is not counted yet.
+fn finish<S: Spill>(
+    mut run: Run<S>,
+    count: impl Fn(&mut Run<S>, Options<'_>) -> Result<Ending, RunError>,
+    arguments: &PerftArguments,
+    (file, stopped): (&Path, Option<Checkpoint>),
+    table: Option<&Table>,
+    cancelled: &AtomicBool,
+) -> Result<(Total, TableUse, bool), Failure> {
+    if let Some(stopped) = stopped {
+        tell(format_args!("goes on from {}", file.display()));
+        run.go_on_from(&stopped)
+            .map_err(|error| Failure::Trouble(format!("{}: {error}", file.display())))?;
+    }
     let is_whole = run.counted() == 0;
     let view = progress::View::new(run.counted(), run.positions());
     let watch = |progress| view.show(progress);
-    let ending = run.count(Options {
+    let options = Options {
         processor: arguments.processor(),
         last_ply: arguments.last_ply(),
         table,
         cancelled: Some(cancelled),
         watch: Some(&watch),
-    });
+    };
+    let ending = count(&mut run, options);
     view.end();
     match ending.map_err(|error| Failure::Found(error.to_string()))? {
         Ending::Done { total, table } => {
-            checkpoint::remove(&file).map_err(Failure::Trouble)?;
+            checkpoint::remove(file).map_err(Failure::Trouble)?;
             Ok((total, table, is_whole))
         }
         Ending::Cancelled => {
-            checkpoint::write(&file, &run.checkpoint()).map_err(Failure::Trouble)?;
+            checkpoint::write(file, &run.checkpoint()).map_err(Failure::Trouble)?;
             Err(Failure::Interrupted(format!(
                 "stopped; the same command goes on from {}",
                 file.display()

@@ -4,12 +4,13 @@ use crate::ack::{Ack, Read};
 use crate::error::Fault;
 use crate::job::{
     HoldClaim, Job, JobClaim, JobEnding, PlanEnding, ReportRefusal, SessionEnd, SweepTime,
-    TaskAddition, WorkJob,
+    TaskAddition, TaskFold, WorkJob,
 };
 use crate::work::{
-    Claim, ClaimedJob, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow,
-    JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal,
-    Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept, TaskReport, Unfinished, Work,
+    Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress,
+    JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob,
+    Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Stretch, Swept, TaskReport,
+    Unfinished, Work, WorkCensus,
 };
 use crate::{check, limits};
 
@@ -80,6 +81,13 @@ impl Work for SqliteStore {
             .write(PlanEnding { claim, planned }, bytes, |it| {
                 Job::Work(WorkJob::EndPlan(it))
             })
+    }
+
+    fn fold_task(&self, claim: Claim, fold: Fold) -> Ack<bool, Fault> {
+        let bytes = fold.counts.len() + FIXED;
+        self.committer.write(TaskFold { claim, fold }, bytes, |it| {
+            Job::Work(WorkJob::Fold(it))
+        })
     }
 
     fn end_job(&self, claim: Claim, end: JobEnd) -> Ack<bool, Fault> {
@@ -188,9 +196,14 @@ impl Work for SqliteStore {
             .read(move |connection| look::tasks(connection, &leases))
     }
 
-    fn counted(&self, job: i64, first: i64, end: i64) -> Read<'_, Vec<StoredTask>> {
+    fn counted(&self, stretch: Stretch) -> Read<'_, Vec<StoredTask>> {
         self.readers
-            .read(move |connection| look::counted(connection, job, first, end))
+            .read(move |connection| look::counted(connection, stretch))
+    }
+
+    fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>> {
+        self.readers
+            .read(move |connection| look::expanded(connection, job))
     }
 
     fn late_counts(&self, job: i64, task: i64) -> Read<'_, Vec<Vec<u8>>> {
@@ -208,6 +221,11 @@ impl Work for SqliteStore {
         let limit = limit.clamp(1, limits::PAGE_ROWS_MAX);
         self.readers
             .read(move |connection| look::sessions(connection, job, limit))
+    }
+
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus> {
+        self.readers
+            .read(move |connection| look::census(connection, now_us))
     }
 }
 

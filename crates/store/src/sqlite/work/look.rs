@@ -3,11 +3,11 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::super::fault::damaged;
-use super::{ACCEPTED, DELETED, LATE, LEASED, OPEN};
-use crate::limits::{LEASES_PER_SESSION_MAX, PAGE_BYTES};
+use super::{ACCEPTED, DELETED, EXPANDED, LATE, LEASED, NO_PARENT, OPEN};
+use crate::limits::{COUNTED_TASKS_MAX, LEASES_PER_SESSION_MAX, PAGE_BYTES};
 use crate::work::{
     JobCursor, JobKey, JobPage, JobProgress, JobRow, JobState, Lease, SessionRow, SessionToken,
-    StoredTask,
+    StoredTask, Stretch, WorkCensus,
 };
 
 /// What is read of a job, in the order of [`read_row`].
@@ -129,9 +129,36 @@ pub(super) fn progress(connection: &Connection, job: i64) -> rusqlite::Result<Jo
     })
 }
 
+pub(super) fn census(connection: &Connection, now_us: i64) -> rusqlite::Result<WorkCensus> {
+    let sessions = connection
+        .prepare_cached(
+            "SELECT count(*) FROM perft_sessions WHERE is_open = 1 AND expires_us > ?1",
+        )?
+        .query_row([now_us], |row| row.get(0))?;
+    let in_state = |state: i64| -> rusqlite::Result<(i64, f64)> {
+        // The jobs first: there are few that run, and each finds its tasks in an index.
+        connection
+            .prepare_cached(&format!(
+                "SELECT count(*), total(cost) FROM (SELECT c.cost FROM perft_jobs j \
+                 CROSS JOIN perft_copies c ON c.job_id = j.job_id \
+                 WHERE j.state = ?1 AND c.state = {state} LIMIT ?2)"
+            ))?
+            .query_row([JobState::Running as i64, COUNTED_TASKS_MAX], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+    };
+    let (open, open_cost) = in_state(OPEN)?;
+    let (leased, leased_cost) = in_state(LEASED)?;
+    Ok(WorkCensus {
+        sessions,
+        tasks: open + leased,
+        cost_left: open_cost + leased_cost,
+    })
+}
+
 /// What is read of a task, in the order of [`read_task`].
 const TASK: &str = "SELECT i.job_id, i.task, i.first, i.positions, i.rest, i.bytes, r.counts, \
-    coalesce(r.probes, 0) FROM perft_inputs i";
+    coalesce(r.probes, 0), i.parent FROM perft_inputs i";
 
 fn read_task(row: &Row<'_>) -> rusqlite::Result<StoredTask> {
     Ok(StoredTask {
@@ -143,6 +170,7 @@ fn read_task(row: &Row<'_>) -> rusqlite::Result<StoredTask> {
         bytes: row.get(5)?,
         counts: row.get(6)?,
         probes: row.get(7)?,
+        parent: Some(row.get(8)?).filter(|&parent| parent != NO_PARENT),
     })
 }
 
@@ -164,16 +192,16 @@ pub(super) fn tasks(
 
 pub(super) fn counted(
     connection: &Connection,
-    job: i64,
-    first: i64,
-    end: i64,
+    stretch: Stretch,
 ) -> rusqlite::Result<Vec<StoredTask>> {
     let mut statement = connection.prepare_cached(&format!(
         "{TASK} JOIN perft_results r ON r.job_id = i.job_id AND r.task = i.task \
-         AND r.verdict = ?4 WHERE i.job_id = ?1 AND i.first >= ?2 AND i.first < ?3 \
-         ORDER BY i.first"
+         AND r.verdict = ?5 WHERE i.job_id = ?1 AND i.parent = ?2 AND i.first >= ?3 \
+         AND i.first < ?4 ORDER BY i.first"
     ))?;
-    let mut rows = statement.query([job, first, end, ACCEPTED])?;
+    let parent = stretch.parent.unwrap_or(NO_PARENT);
+    let values = [stretch.job, parent, stretch.first, stretch.end, ACCEPTED];
+    let mut rows = statement.query(values)?;
     let (mut page, mut bytes) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         let task = read_task(row)?;
@@ -184,6 +212,18 @@ pub(super) fn counted(
         }
     }
     Ok(page)
+}
+
+pub(super) fn expanded(connection: &Connection, job: i64) -> rusqlite::Result<Option<StoredTask>> {
+    // Children have higher numbers than what they replaced.
+    connection
+        .prepare_cached(&format!(
+            "{TASK} LEFT JOIN perft_results r ON r.job_id = i.job_id AND r.task = i.task \
+             AND r.verdict = ?2 WHERE i.job_id = ?1 AND i.task = (SELECT max(task) \
+             FROM perft_copies WHERE job_id = ?1 AND state = {EXPANDED})"
+        ))?
+        .query_row([job, ACCEPTED], read_task)
+        .optional()
 }
 
 pub(super) fn late_counts(

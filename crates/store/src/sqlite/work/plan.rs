@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::super::writer::Writer;
-use super::OPEN;
+use super::{NO_PARENT, OPEN};
 use crate::job::{PlanEnding, TaskAddition};
 use crate::limits::TASKS_CLEARED_MAX;
 use crate::work::{Claim, JobState, NewTask};
@@ -47,7 +47,7 @@ impl Writer {
         }
         let first = self.number_tasks(claim.job, tasks.len())?;
         for (number, task) in (first..).zip(tasks) {
-            self.insert_task(claim.job, number, task)?;
+            self.insert_task((claim.job, NO_PARENT), number, task)?;
         }
         Ok(true)
     }
@@ -61,19 +61,20 @@ impl Writer {
             .query_row([job, count as i64], |row| row.get(0))
     }
 
-    /// Inserts a task with one copy that is open.
+    /// Inserts a task of a job, and of a parent in it, with one copy that is open.
     pub(super) fn insert_task(
         &self,
-        job: i64,
+        (job, parent): (i64, i64),
         number: i64,
         task: &NewTask,
     ) -> rusqlite::Result<()> {
         self.change(
-            "INSERT INTO perft_inputs (job_id, task, first, positions, rest, bytes) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO perft_inputs (job_id, task, parent, first, positions, rest, bytes) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
                 job,
                 number,
+                parent,
                 task.first,
                 task.positions,
                 task.rest,

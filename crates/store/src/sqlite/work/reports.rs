@@ -4,8 +4,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::super::writer::Writer;
 use super::sessions::Found;
-use super::{ACCEPTED, DONE, LATE, LEASED, OPEN, SPLIT};
-use crate::job::ReportRefusal;
+use super::{ACCEPTED, DONE, EXPANDED, LATE, LEASED, OPEN, SPLIT};
+use crate::job::{ReportRefusal, TaskFold};
 use crate::work::{Counting, JobState, NewTask, Reported, SplitPart, TaskReport};
 
 /// The copy of a task that a report is about.
@@ -14,6 +14,7 @@ struct Copy {
     attempt: i64,
     cost: f64,
     rest: u32,
+    parent: i64,
     is_of_session: bool,
 }
 
@@ -25,7 +26,13 @@ impl Writer {
         else {
             return Ok(Reported::Unwanted);
         };
-        if copy.state == DONE || copy.state == SPLIT {
+        let is_known = match copy.state {
+            DONE | SPLIT => true,
+            // The children are known, the task is not yet.
+            EXPANDED => matches!(report.counting, Counting::Children { .. }),
+            _ => false,
+        };
+        if is_known {
             return Ok(Reported::Known);
         }
         let is_running = self
@@ -36,8 +43,9 @@ impl Writer {
             return Ok(Reported::Unwanted);
         }
         // One that lost its lease is as good as long as nobody else has got it.
-        let is_current =
-            lease.attempt == copy.attempt && (copy.is_of_session || copy.state == OPEN);
+        let is_current = lease.attempt == copy.attempt
+            && copy.state != EXPANDED
+            && (copy.is_of_session || copy.state == OPEN);
         if !is_current {
             if let Counting::Whole { counts } = &report.counting {
                 self.insert_result(report, &session, LATE, lease.task, counts)?;
@@ -53,12 +61,23 @@ impl Writer {
                     [session.id],
                 )?;
             }
-            Counting::Split { parts } if parts.iter().all(|part| part.counts.is_none()) => {
+            Counting::Split { parts }
+                if matches!(&parts[..], [] | [SplitPart { counts: None, .. }]) =>
+            {
                 self.settle_copy(report, &session, OPEN)?;
             }
             Counting::Split { parts } => {
                 self.settle_copy(report, &session, SPLIT)?;
-                self.split(report, &session, &copy, parts)?;
+                self.replace(report, &session, &copy, parts)?;
+            }
+            Counting::Children { rest, parts } => {
+                self.settle_copy(report, &session, EXPANDED)?;
+                let copy = Copy {
+                    rest: *rest,
+                    parent: lease.task,
+                    ..copy
+                };
+                self.replace(report, &session, &copy, parts)?;
             }
         }
         self.note_counted(lease.job)?;
@@ -75,7 +94,8 @@ impl Writer {
         let lease = report.lease;
         self.connection
             .prepare_cached(
-                "SELECT c.state, c.attempt, c.cost, i.rest, coalesce(s.token = ?3, 0) \
+                "SELECT c.state, c.attempt, c.cost, i.rest, i.parent, \
+                 coalesce(s.token = ?3, 0) \
                  FROM perft_copies c JOIN perft_inputs i USING (job_id, task) \
                  LEFT JOIN perft_sessions s USING (session_id) \
                  WHERE c.job_id = ?1 AND c.task = ?2 AND c.copy = 0",
@@ -86,7 +106,8 @@ impl Writer {
                     attempt: row.get(1)?,
                     cost: row.get(2)?,
                     rest: row.get(3)?,
-                    is_of_session: row.get(4)?,
+                    parent: row.get(4)?,
+                    is_of_session: row.get(5)?,
                 })
             })
             .optional()
@@ -146,8 +167,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Replaces a task by its parts: those that are counted, and those that are open.
-    fn split(
+    /// Replaces a task by parts, of which some are counted and the others open: by its own ones, or
+    /// by those of its children, whose copy and task are given as `copy` then.
+    fn replace(
         &self,
         report: &TaskReport,
         session: &Found,
@@ -169,7 +191,7 @@ impl Writer {
                 is_urgent: true,
                 bytes: part.bytes.clone(),
             };
-            self.insert_task(job, number, &task)?;
+            self.insert_task((job, copy.parent), number, &task)?;
             let Some(counts) = &part.counts else { continue };
             self.change(
                 "UPDATE perft_copies SET state = ?3, credential_id = ?4, attempt = ?5 \
@@ -179,6 +201,41 @@ impl Writer {
             self.insert_result(report, session, ACCEPTED, number, counts)?;
         }
         Ok(())
+    }
+
+    pub(super) fn fold_task(&self, folded: &TaskFold) -> rusqlite::Result<bool> {
+        let TaskFold { claim, fold } = folded;
+        if !self.is_claimed(*claim, JobState::Counted)? {
+            return Ok(false);
+        }
+        // A number of its own, since the attempt that was replaced may have a late result.
+        let attempt: Option<i64> = self
+            .connection
+            .prepare_cached(
+                "UPDATE perft_copies SET state = ?3, attempt = attempt + 1 \
+                 WHERE job_id = ?1 AND task = ?2 AND copy = 0 AND state = ?4 RETURNING attempt",
+            )?
+            .query_row([claim.job, fold.task, DONE, EXPANDED], |row| row.get(0))
+            .optional()?;
+        let Some(attempt) = attempt else {
+            return Ok(true);
+        };
+        // Nobody who reports has an empty name, and no session the number 0.
+        let credential = self.credential("")?;
+        self.change(
+            "INSERT INTO perft_results (job_id, task, attempt, credential_id, session_id, verdict, \
+             probes, thread_us, received_us, counts) VALUES (?1, ?2, ?3, ?4, 0, ?5, 0, 0, ?6, ?7)",
+            params![
+                claim.job,
+                fold.task,
+                attempt,
+                credential,
+                ACCEPTED,
+                fold.now_us,
+                fold.counts
+            ],
+        )?;
+        Ok(true)
     }
 
     pub(super) fn refuse_report(&self, refusal: ReportRefusal) -> rusqlite::Result<i64> {

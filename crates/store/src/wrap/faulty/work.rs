@@ -4,9 +4,10 @@ use crate::ack::{Ack, Read};
 use crate::error::Fault;
 use crate::store::Store;
 use crate::work::{
-    Claim, ClaimedJob, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow,
-    JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal,
-    Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept, TaskReport, Unfinished, Work,
+    Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress,
+    JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob,
+    Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Stretch, Swept, TaskReport,
+    Unfinished, Work, WorkCensus,
 };
 
 use super::Faulty;
@@ -42,6 +43,10 @@ impl<S: Store> Work for Faulty<S> {
 
     fn end_plan(&self, claim: Claim, planned: PlannedJob) -> Ack<bool, Fault> {
         self.write(move |store| store.end_plan(claim, planned))
+    }
+
+    fn fold_task(&self, claim: Claim, fold: Fold) -> Ack<bool, Fault> {
+        self.write(move |store| store.fold_task(claim, fold))
     }
 
     fn end_job(&self, claim: Claim, end: JobEnd) -> Ack<bool, Fault> {
@@ -106,8 +111,12 @@ impl<S: Store> Work for Faulty<S> {
         self.store.tasks(leases)
     }
 
-    fn counted(&self, job: i64, first: i64, end: i64) -> Read<'_, Vec<StoredTask>> {
-        self.store.counted(job, first, end)
+    fn counted(&self, stretch: Stretch) -> Read<'_, Vec<StoredTask>> {
+        self.store.counted(stretch)
+    }
+
+    fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>> {
+        self.store.expanded(job)
     }
 
     fn late_counts(&self, job: i64, task: i64) -> Read<'_, Vec<Vec<u8>>> {
@@ -120,5 +129,9 @@ impl<S: Store> Work for Faulty<S> {
 
     fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>> {
         self.store.sessions(job, limit)
+    }
+
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus> {
+        self.store.work_census(now_us)
     }
 }

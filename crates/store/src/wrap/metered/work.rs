@@ -4,9 +4,10 @@ use crate::ack::{Ack, Read};
 use crate::error::Fault;
 use crate::store::Store;
 use crate::work::{
-    Claim, ClaimedJob, Dispute, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress, JobRow,
-    JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob, Renewal,
-    Renewed, Reported, SessionRow, SessionToken, StoredTask, Swept, TaskReport, Unfinished, Work,
+    Claim, ClaimedJob, Dispute, Fold, JobCursor, JobEnd, JobError, JobKey, JobPage, JobProgress,
+    JobRow, JobState, Lease, LeaseRequest, Leases, NewJob, NewSession, NewTask, PlannedJob,
+    Renewal, Renewed, Reported, SessionRow, SessionToken, StoredTask, Stretch, Swept, TaskReport,
+    Unfinished, Work, WorkCensus,
 };
 
 use super::{MayBeFault, Metered, Method};
@@ -48,6 +49,10 @@ impl<S: Store> Work for Metered<S> {
 
     fn end_plan(&self, claim: Claim, planned: PlannedJob) -> Ack<bool, Fault> {
         self.write(Method::EndPlan, self.store.end_plan(claim, planned))
+    }
+
+    fn fold_task(&self, claim: Claim, fold: Fold) -> Ack<bool, Fault> {
+        self.write(Method::FoldTask, self.store.fold_task(claim, fold))
     }
 
     fn end_job(&self, claim: Claim, end: JobEnd) -> Ack<bool, Fault> {
@@ -120,9 +125,14 @@ impl<S: Store> Work for Metered<S> {
         self.read(Method::Tasks, read)
     }
 
-    fn counted(&self, job: i64, first: i64, end: i64) -> Read<'_, Vec<StoredTask>> {
-        let read = self.store.counted(job, first, end);
+    fn counted(&self, stretch: Stretch) -> Read<'_, Vec<StoredTask>> {
+        let read = self.store.counted(stretch);
         self.read(Method::Counted, read)
+    }
+
+    fn expanded(&self, job: i64) -> Read<'_, Option<StoredTask>> {
+        let read = self.store.expanded(job);
+        self.read(Method::Expanded, read)
     }
 
     fn late_counts(&self, job: i64, task: i64) -> Read<'_, Vec<Vec<u8>>> {
@@ -138,5 +148,10 @@ impl<S: Store> Work for Metered<S> {
     fn sessions(&self, job: i64, limit: usize) -> Read<'_, Vec<SessionRow>> {
         let read = self.store.sessions(job, limit);
         self.read(Method::Sessions, read)
+    }
+
+    fn work_census(&self, now_us: i64) -> Read<'_, WorkCensus> {
+        let read = self.store.work_census(now_us);
+        self.read(Method::WorkCensus, read)
     }
 }
